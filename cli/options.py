@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from policy.location import Location, location_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[
@@ -31,11 +33,24 @@ Period = Annotated[
     str | None,
     typer.Option(metavar="PERIOD", help="For example 2026Q1 (default: from the policy and the date)."),
 ]
+
+
+def _input(written: str) -> Location:
+    return location_of(written, "--input")
+
+
 Input = Annotated[
-    Path | None,
-    typer.Option("--input", metavar="FILE", help="Input table (default: the source in the policy)."),
+    Any,  # Location | None, which typer cannot tell
+    typer.Option(
+        "--input",
+        metavar="FILE",
+        parser=_input,
+        help="Input table, or s3://BUCKET/KEY (default: the source in the policy).",
+    ),
 ]
-OldInput = Annotated[Path | None, typer.Option("--input", metavar="FILE", help="The original input table.")]
+OldInput = Annotated[
+    Any, typer.Option("--input", metavar="FILE", parser=_input, help="The original input table.")
+]
 
 
 def store_of(context: typer.Context) -> Path:

@@ -11,6 +11,7 @@ from prefect.states import Completed
 
 from flows.decision import Text
 from flows.runtime.prefect_runtime import PrefectRuntime
+from policy.location import location_of
 from policy.text import number_of
 from reports.documents import Document
 from services.evaluation.evaluate import evaluate, raise_if_none_succeeded
@@ -109,7 +110,7 @@ def _evaluate_methods(
         "ks": k,
         "seeds": seeds,
         "measures": measures,
-        "input_path": Path(input_path) if input_path else None,
+        "input_path": location_of(input_path, "input_path") if input_path else None,
         "period": period,
         "jobs": jobs,
         "store": Path(store),

@@ -10,6 +10,7 @@ from prefect.client.schemas.objects import State
 from flows.runtime.last_result import remember_result
 from flows.runtime.prefect_runtime import PrefectRuntime
 from flows.runtime.states import state_of
+from policy.location import location_of
 from services import rejudge as service
 from services.outcome import Outcome
 from services.sanitized import sanitize_errors
@@ -39,7 +40,7 @@ def rejudge(
             service.rejudge(
                 candidate,
                 store=Path(store),
-                input_path=Path(input_path) if input_path else None,
+                input_path=location_of(input_path, "input_path") if input_path else None,
                 actor=actor,
                 runtime=PrefectRuntime(),
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from prefect import flow, runtime
 from prefect.client.schemas.objects import State
@@ -12,6 +13,7 @@ from flows.runtime.prefect_runtime import PrefectRuntime
 from flows.runtime.scheduling import LookParameters
 from flows.runtime.states import state_of
 from policy.load import load_policy
+from policy.location import location_of
 from policy.period import day_at, period_at
 from release_store.trusted import load_trusted
 from services import release as service
@@ -47,6 +49,7 @@ def release(
     store: str = "store",
     actor: str | None = None,
     revise: str | None = None,
+    engine: Literal["dask"] | None = None,
     wait_until: str | None = None,
     look: int = 1,
     seen: str = "",
@@ -61,6 +64,8 @@ def release(
         actor: who makes the candidate; if empty, the OS account of the worker. If the store lists its people,
             a name counts only if `releasegate run` proved it.
         revise: why the period's existing release is replaced; if empty, such a period is left alone.
+        engine: what has to decide the fragments of a large table; if empty, whatever the store's trusted.yaml
+            names. If it names nothing, the run fails.
         wait_until: internal: deadline for a late input; leave empty.
         look: internal: attempt number; leave as it is.
         seen: internal: size and time of the input at the last attempt; leave empty.
@@ -72,9 +77,10 @@ def release(
                 Path(policy),
                 store=Path(store),
                 period=period,
-                input_path=Path(input_path) if input_path else None,
+                input_path=location_of(input_path, "input_path") if input_path else None,
                 actor=actor,
                 revise=revise,
+                engine=engine,
                 runtime=PrefectRuntime(LookParameters(wait_until, look, seen)),
             )
         )

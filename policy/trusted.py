@@ -1,4 +1,4 @@
-"""What a store's owner trusts: folders of files, packages, and a cluster that may see the data."""
+"""What a store's owner trusts: folders of files, objects of S3, packages, a cluster that may see the data."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policy.errors import PolicyError
+from policy.location import Location, ObjectAddress, location_of
 
 TRUSTED_FILE = "trusted.yaml"
 # What no policy reads, wherever it lies: who holds such a file holds a role, or signs.
@@ -27,9 +28,22 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class ObjectStore:
+    """An S3 store: below which addresses policies may name objects, and where it answers.
+
+    Without `endpoint` it is Amazon's; without `region`, the environment names it. The credentials are those
+    of the account that runs the command.
+    """
+
+    prefixes: tuple[ObjectAddress, ...] = ()
+    endpoint: str | None = None
+    region: str | None = None
+
+
+@dataclass(frozen=True)
 class Trusted:
-    """What the owner of a store trusts: folders of files, packages of methods and privacy models, a cluster;
-    and paths that are never read.
+    """What the owner of a store trusts: folders of files, packages of methods and privacy models, a cluster,
+    objects of S3; and paths that are never read.
 
     `never` holds the store's folder, its keys and its lists of people, as resolved paths.
     """
@@ -38,6 +52,25 @@ class Trusted:
     packages: tuple[str, ...] = ()
     never: tuple[Path, ...] = ()
     cluster: Cluster | None = None
+    objects: ObjectStore = ObjectStore()
+
+    def located(self, written: str, base: Path, where: str) -> Location:
+        """Return the object, or as `named` the path, that a policy in the folder `base` names in `where`.
+
+        Raises UsageError for an address that is none, and PolicyError for an object that no policy may read.
+        """
+        found = location_of(written, where)
+        if isinstance(found, Path):
+            return self.named(written, base, where)
+        self.check_no_secret_name(found.name, where)
+        if not any(found.is_below(prefix) for prefix in self.objects.prefixes):
+            raise PolicyError(
+                f"is not below an address that the store's owner trusts ('{found}')",
+                where=where,
+                hint=f"Let the store's owner list its bucket or the beginning of its key in s3.prefixes of "
+                f"{TRUSTED_FILE}.",
+            )
+        return found
 
     def named(self, written: str, base: Path, where: str) -> Path:
         """Return the path that a policy in the folder `base` names in its field `where`, links resolved.
@@ -70,15 +103,20 @@ class Trusted:
 
     def check_no_secret(self, path: Path, where: str) -> None:
         """Raise PolicyError where the resolved `path` is in a store, a key, or says who may do what."""
+        self.check_no_secret_name(path.name, where)
         kept = any(path == one or path.is_relative_to(one) for one in self.never)
-        if (
-            kept
-            or path.name.casefold() in _NEVER_NAMES
-            or path.name.casefold().endswith(_NEVER_ENDS)
-            or any((folder / "history.duckdb").exists() for folder in path.parents)
-        ):
-            raise PolicyError(
-                "is a file of a store, a key or a list of people, which no policy reads",
-                where=where,
-                hint="Give the path of a table.",
-            )
+        if kept or any((folder / "history.duckdb").exists() for folder in path.parents):
+            raise _secret(where)
+
+    def check_no_secret_name(self, name: str, where: str) -> None:
+        """Raise PolicyError where a file or object of this name is a key, or says who may do what."""
+        if name.casefold() in _NEVER_NAMES or name.casefold().endswith(_NEVER_ENDS):
+            raise _secret(where)
+
+
+def _secret(where: str) -> PolicyError:
+    return PolicyError(
+        "is a file of a store, a key or a list of people, which no policy reads",
+        where=where,
+        hint="Give the path of a table.",
+    )

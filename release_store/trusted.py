@@ -3,12 +3,14 @@
     folders: [/data/registry]       # policies may name files below these
     packages: [my-methods]          # distributions whose methods and privacy models may be loaded
     engine: {name: dask, ...}       # the cluster that decides fragments of large tables: docs/scale.md
+    s3: {prefixes: [s3://tables/]}  # policies may name objects below these
 
 The file is guarded as that of the people is. Without it, nothing more is trusted.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +20,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError
-from policy.trusted import TRUSTED_FILE, Cluster, Trusted
+from policy.location import address_of
+from policy.trusted import TRUSTED_FILE, Cluster, ObjectStore, Trusted
 from policy.yaml_text import load_yaml, yaml_finding
 from release_store.approval.reviewers import people_path
 from release_store.audit.keys import key_path
@@ -36,7 +39,12 @@ _HINT = "See docs/security.md for what is allowed."
 
 
 _TEXTS = "should be a list of texts"
-_FINDINGS = {"engine": "should name dask, an address, ca, certificate and key"}
+_FINDINGS = {
+    "engine": "should name dask, an address, ca, certificate and key",
+    "s3": "should have a list of prefixes, and may name an endpoint and a region",
+}
+_REGION = re.compile(r"[a-z0-9-]{1,63}")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class _Engine(BaseModel):
@@ -49,12 +57,21 @@ class _Engine(BaseModel):
     key: str
 
 
+class _ObjectStore(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+    prefixes: list[str] = Field(default=[], max_length=1000)
+    endpoint: str | None = None
+    region: str | None = None
+
+
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
     engine: _Engine | None = None
     folders: list[str] = Field(default=[], max_length=1000)
     packages: list[str] = Field(default=[], max_length=1000)
+    s3: _ObjectStore = _ObjectStore()
 
 
 def load_trusted(root: Path) -> Trusted:
@@ -75,7 +92,8 @@ def load_trusted(root: Path) -> Trusted:
     cluster = (
         None if found.engine is None else _cluster(found.engine, f"{path}: engine", trusted_owners(root))
     )
-    return Trusted(tuple(folders), tuple(found.packages), never, cluster)
+    objects = _object_store(found.s3, f"{path}: s3")
+    return Trusted(tuple(folders), tuple(found.packages), never, cluster, objects)
 
 
 def _absolute(written: str, where: str) -> Path:
@@ -102,6 +120,37 @@ def _cluster(engine: _Engine, where: str, owners: Collection[int]) -> Cluster:
         check_file(path, read_plain(path, hint=hint)[1], owners)
         check_folder(path.parent, owners)
     return Cluster(engine.address, **paths)
+
+
+def _object_store(written: _ObjectStore, where: str) -> ObjectStore:
+    """Return the S3 store. Rows come from it under TLS alone, but where it answers on this machine."""
+    prefixes = []
+    for one in written.prefixes:
+        found = address_of(one.removesuffix("/"), f"{where}.prefixes")
+        prefixes.append(found)
+    if written.endpoint is not None and not _is_endpoint(written.endpoint):
+        raise UsageError(
+            "is not https://HOST or https://HOST:PORT",
+            where=f"{where}.endpoint",
+            hint="Rows travel from there: without TLS, http://127.0.0.1:PORT alone is allowed.",
+        )
+    if written.region is not None and not _REGION.fullmatch(written.region):
+        raise UsageError(
+            "is not the name of a region", where=f"{where}.region", hint="Write one such as eu-central-1."
+        )
+    return ObjectStore(tuple(prefixes), written.endpoint, written.region)
+
+
+def _is_endpoint(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname and (parts.scheme == "https" or parts.hostname in _LOOPBACK)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return False
+    shown = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    written = address.removesuffix("/").casefold()
+    return bool(host) and written in (f"https://{shown}{port}", f"http://{shown}{port}")
 
 
 def _has_port(address: str) -> bool:

@@ -17,7 +17,7 @@ def bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script.
 
     Bundling takes two CPU seconds. The user's cache saves them: what it holds is used only if its digest is
-    `SHA256`, and nothing else is kept there.
+    `SHA256` and nobody else can write it, and nothing else is kept there.
     """
     kept = _folder()
     found = None if kept is None else _read(kept / f"vega-{SHA256[:16]}.js")
@@ -42,11 +42,19 @@ def _folder() -> Path | None:
     return cache / "releasegate" if cache.is_absolute() else None
 
 
+def _is_own(found: os.stat_result) -> bool:
+    """Tell whether a file or folder belongs to this user, and nobody else can write it."""
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def _read(path: Path) -> str | None:
     try:
+        if not _is_own(path.parent.lstat()):
+            return None
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            status = os.fstat(handle)
+            if not (stat.S_ISREG(status.st_mode) and _is_own(status)):
                 return None
             data = file.read(LARGEST)
     except OSError:
@@ -59,6 +67,8 @@ def _write(path: Path, data: bytes) -> None:
     temporary = None
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_own(path.parent.lstat()):
+            return
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(data)

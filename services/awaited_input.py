@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from policy.errors import InputError, UsageError
+from policy.errors import InputError, ReleaseGateError, UsageError
+from policy.location import Location, ObjectAddress
 from policy.model import ReleasePolicy, Wait
-from policy.trusted import Trusted
+from policy.trusted import ObjectStore, Trusted
 from release_store.canonical import utc_now
 from release_store.store import ReleaseStore
+from tasks.intake.object_store import object_status
 from tasks.intake.source import source_path
 
 _NAP = 30.0  # seconds that a waiting command sleeps at most before it looks at the clock: machines sleep too
@@ -24,7 +26,7 @@ class ExpectedInput:
 
     policy: ReleasePolicy
     period: str
-    input_path: Path | None
+    input_path: Location | None
     base: Path
     trusted: Trusted | None = None
 
@@ -39,8 +41,8 @@ class ExpectedInput:
         return wait
 
     @property
-    def path(self) -> Path:
-        """The file. Raises UsageError where a query reads the table without one."""
+    def path(self) -> Location:
+        """The file or object. Raises UsageError where a query reads the table without one."""
         found = source_path(
             self.policy,
             input_path=self.input_path,
@@ -66,23 +68,36 @@ class InputCheck:
 
 
 def look(expected: ExpectedInput, before: str = "") -> InputCheck:
-    """Look for the file; `before` is what the last look saw.
+    """Look for the file or object; `before` is what the last look saw.
 
-    What is there and no file that can be looked at is not late: intake tells what is wrong with it.
+    What is there and cannot be looked at is not late: intake tells what is wrong with it.
     """
+    path = expected.path
     try:
-        found = expected.path.stat()
+        if isinstance(path, ObjectAddress):
+            state = _object_state(path, expected.trusted)
+        else:
+            status = path.stat()
+            state = f"{status.st_size}-{status.st_mtime_ns}", status.st_mtime
     except FileNotFoundError:
         return InputCheck("is not there")
-    except OSError:
+    except (OSError, ReleaseGateError):
         return InputCheck()
-    seen = f"{found.st_size}-{found.st_mtime_ns}"
+    seen, modified = state
     if before and seen != before:
         return InputCheck("has changed since the last check", seen)
-    age = time.time() - found.st_mtime
+    age = time.time() - modified
     if abs(age) < expected.wait.settled_seconds:
         return InputCheck(f"changed {max(age, 0):.0f} s ago and may be incomplete", seen)
     return InputCheck("", seen)
+
+
+def _object_state(address: ObjectAddress, trusted: Trusted | None) -> tuple[str, float]:
+    """Return what tells one version of an object from another, and when it was written."""
+    found = object_status(address, ObjectStore() if trusted is None else trusted.objects)
+    if found is None:
+        raise FileNotFoundError
+    return f"{found.size}-{found.tag}", found.modified.timestamp()
 
 
 def check_not_late(expected: ExpectedInput) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from policy.errors import ReleaseGateError
+from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from release_store.commitment import commitment_to, draw_key
@@ -64,7 +65,7 @@ class CandidateRun:
         """Carry out one stage, watched."""
         return self.observation.stage(stage, work)
 
-    def read(self, input_path: Path | None, base: Path) -> SourceTable:
+    def read(self, input_path: Location | None, base: Path) -> SourceTable:
         """Read the columns of the policy's roles; what is recorded of the input is under the store's key."""
 
         def read() -> SourceTable:

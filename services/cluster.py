@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policy.errors import ReleaseGateError, TransientFailure, UsageError
-from policy.trusted import Cluster
+from policy.trusted import TRUSTED_FILE, Cluster
 from services.sanitized import sanitize_errors
 from tasks.composition import Decide, Engine, Fragment, in_this_process
 from tasks.packages import trust_packages
@@ -51,6 +51,16 @@ _one_at_a_time = Lock()  # a seed is a process's own in PyTorch
 def engine_of(cluster: Cluster | None, packages: tuple[str, ...] = ()) -> Engine:
     """Return what decides fragments: the cluster that the store's owner names, or this process."""
     return in_this_process if cluster is None else partial(_by_dask, cluster, packages)
+
+
+def check_engine(required: str | None, cluster: Cluster | None) -> None:
+    """Raise UsageError where a run requires an engine, and the store's owner names no cluster of it."""
+    if required is not None and cluster is None:
+        raise UsageError(
+            f"must be {required}, and the store's {TRUSTED_FILE} names no engine",
+            where="engine",
+            hint="Let the store's owner name the cluster there, or start manual-release instead.",
+        )
 
 
 @cache

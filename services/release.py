@@ -13,10 +13,11 @@ from __future__ import annotations
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from policy.errors import Blocked, InputError
 from policy.load import load_policy
+from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.period import day_at, has_ended, period_at, read_period
 from release_store.audit.keys import load_key
@@ -32,7 +33,7 @@ from services.actor import resolve_actor
 from services.awaited_input import ExpectedInput
 from services.candidate import stage_candidate
 from services.candidate_run import CandidateRun
-from services.cluster import engine_of
+from services.cluster import check_engine, engine_of
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.pipeline import PersonHistory, Prepared, prepare, preprocessed, publishable_rows
@@ -58,34 +59,39 @@ def release(
     *,
     store: Path,
     period: str | None = None,
-    input_path: Path | None = None,
+    input_path: Location | None = None,
     actor: str | None = None,
     revise: str | None = None,
+    engine: Literal["dask"] | None = None,
     runtime: Runtime | None = None,
 ) -> Outcome:
     """Release the table of `period` under the policy in the file `policy`, and return what came of it.
 
     `period` follows from the policy and the time, where it is left out; `input_path` is the table where it is
     not the policy's own source; `actor` is who made the candidate, by default the system's account; `revise`
-    is why a period that has a release gets another. The outcome's state is published, awaiting_approval,
-    blocked, or waiting_for_input where `runtime` looks again for a late input.
+    is why a period that has a release gets another; `engine` is what has to decide the fragments of a large
+    table: it changes nothing, but a run is refused where the store's owner does not name it. The outcome's
+    state is published, awaiting_approval, blocked, or waiting_for_input where `runtime` looks again for a
+    late input.
 
     Raises ReleaseGateError, or one derived from it, where no candidate was made or judged.
     """
     with notify_on_exit(store):
-        return _release(policy, store, period, input_path, actor, revise, runtime or Runtime())
+        return _release(policy, store, period, input_path, actor, revise, engine, runtime or Runtime())
 
 
 def _release(
     policy_path: Path,
     store_path: Path,
     period: str | None,
-    input_path: Path | None,
+    input_path: Location | None,
     actor: str | None,
     revise: str | None,
+    engine: Literal["dask"] | None,
     runtime: Runtime,
 ) -> Outcome:
     trusted = trusted_in(store_path)
+    check_engine(engine, trusted.cluster)
     policy = load_policy(policy_path, trusted)
     bound_method(policy, str(policy_path))
     check_models(policy, str(policy_path))
@@ -122,7 +128,9 @@ def period_of(policy: ReleasePolicy, period: str | None, runtime: Runtime) -> st
     return chosen
 
 
-def _run_stages(run: CandidateRun, input_path: Path | None, base: Path, revision: Revision | None) -> Outcome:
+def _run_stages(
+    run: CandidateRun, input_path: Location | None, base: Path, revision: Revision | None
+) -> Outcome:
     """Carry the table through all stages, in their order."""
     policy, store, period = run.policy, run.store, run.period
     try:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from policy.errors import InputError, PolicyError, UsageError, VerificationFailed, did_you_mean
 from policy.load import load_policy, policy_digest, policy_from_document
+from policy.location import Location, location_of
 from policy.model import ReleasePolicy
-from policy.trusted import Trusted
-from release_store.canonical import digest_of, file_digest
+from policy.trusted import ObjectStore, Trusted
+from release_store.canonical import digest_of
 from release_store.commitment import draw_key, is_made_of
 from release_store.person_key import person_key
 from release_store.protocol.overrides import mark_of
@@ -21,6 +22,7 @@ from release_store.verification.verify import overrides
 from reports.documents import Document, check_known_series, gate_document
 from services.trust import trusted_in
 from tasks.intake.read import read_table
+from tasks.intake.sealed import input_digest
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.registry import check_models
 from tasks.risk.review import Publication, Review, review
@@ -54,7 +56,7 @@ def audit_series(
             f"nothing has been released in the series '{series}'", hint="`releasegate history` lists all."
         )
     records = {one.candidate_id: one for one in store.candidates(series)}
-    given = _inputs(store.root, inputs, releases, records)
+    given = _inputs(store.root, inputs, releases, records, trusted.objects)
     base = Path() if policy_path is None else policy_path.resolve().parent
 
     def table_of(one: Publication, judged_by: ReleasePolicy) -> PreparedTable | None:
@@ -141,9 +143,10 @@ def _inputs(
     written: Sequence[str],
     releases: Sequence[Release],
     records: dict[str, CandidateRecord],
-) -> dict[str, tuple[Path, str]]:
+    objects: ObjectStore,
+) -> dict[str, tuple[Location, str]]:
     """Return the input of each release that is given again, and its digest, to which the record belongs."""
-    found: dict[str, tuple[Path, str]] = {}
+    found: dict[str, tuple[Location, str]] = {}
     periods = list(dict.fromkeys(release.period for release in releases))
     for text in written:
         period, equals, file = text.partition("=")
@@ -154,9 +157,10 @@ def _inputs(
                 f"--input {text}: no release of the period '{period}'{did_you_mean(period, periods)}",
                 hint=f"Periods with a release: {', '.join(periods)}.",
             )
-        if not Path(file).exists():
+        location = location_of(file, f"--input {period}")
+        if isinstance(location, Path) and not location.exists():
             raise InputError("no such file", where=file, hint="Give the input of the period's release.")
-        digest = file_digest(Path(file))
+        digest = input_digest(location, objects)
         of_period = [release for release in releases if release.period == period]
         made_of = [r for r in of_period if is_made_of(root, records[r.candidate_id].input_digest, digest)]
         if not made_of:
@@ -166,7 +170,7 @@ def _inputs(
                 where=file,
                 hint="Give exactly the same file.",
             )
-        found |= {release.release_id: (Path(file), digest) for release in made_of}
+        found |= {release.release_id: (location, digest) for release in made_of}
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from policy.errors import ReleaseGateError, TransientFailure
 from policy.load import load_policy
+from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.period import day_at, has_ended, read_period
 from policy.trusted import Trusted
@@ -38,7 +39,7 @@ def run_release(
     *,
     store: Path,
     period: str | None = None,
-    input_path: Path | None = None,
+    input_path: Location | None = None,
     actor: str | None = None,
     revise: str | None = None,
     credential: Credential | None = None,
@@ -101,7 +102,7 @@ def _waited_for(
     store: ReleaseStore,
     file: Path,
     period: str | None,
-    input_path: Path | None,
+    input_path: Location | None,
     actor: str | None,
     revise: str | None,
     trusted: Trusted,
@@ -124,7 +125,7 @@ def run_rejudge(
     candidate: str,
     *,
     store: Path,
-    input_path: Path | None,
+    input_path: Location | None,
     actor: str | None,
     credential: Credential | None = None,
     progress: Progress = no_progress,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from policy.errors import InputError, ReleaseGateError, UsageError, did_you_mean
 from policy.load import load_policy
+from policy.location import Location
 from policy.model import Method, ReleasePolicy
 from policy.period import day_at, period_at, read_period
 from policy.recoding import contains_its_people
@@ -67,7 +68,7 @@ def evaluate(
     ks: str | None,
     seeds: int,
     measures: str | None,
-    input_path: Path | None,
+    input_path: Location | None,
     period: str | None,
     jobs: int | None,
     store: Path,
@@ -120,7 +121,7 @@ def valid_table(
     policy: ReleasePolicy,
     policy_path: Path,
     period: str,
-    input_path: Path | None,
+    input_path: Location | None,
     trusted: Trusted,
     tell: Tell,
     largest_k: tuple[str, int],

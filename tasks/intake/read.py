@@ -11,6 +11,7 @@ from threading import Event, Timer
 import duckdb
 
 from policy.errors import InputError
+from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from policy.trusted import Trusted
@@ -49,13 +50,18 @@ OWN_WORDS = (
 
 
 def read_table(
-    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
+    policy: ReleasePolicy,
+    *,
+    input_path: Location | None,
+    period: str,
+    base: Path,
+    trusted: Trusted | None = None,
 ) -> SourceTable:
     """Read the period's table from `input_path`, else `source.path`, else `source.query`.
 
     A query reads the table's file under the name `input`, and the files of `source.inputs` under theirs; it
     runs where nothing else can be opened. File names in the policy are relative to `base`, the policy's
-    folder, and lead to files below it or below a folder that is `trusted`. The frame holds key,
+    folder, and lead to files below it, or to files or objects that are `trusted`. The frame holds key,
     quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers stand
     beside it, and dropped columns are checked for and not read. The missing tokens of the policy are missing
     in every column of text, whatever the format. Rows that repeat the row before them are left out if the
@@ -67,7 +73,7 @@ def read_table(
     source = find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted)
     with ExitStack() as opened:
         files = {
-            name: (file, opened.enter_context(sealed(file.path, file.check)))
+            name: (file, opened.enter_context(sealed(file.path, file.check, file.objects)))
             for name, file in _files(source).items()
         }
         built = _read(source, files, policy)

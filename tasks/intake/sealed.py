@@ -1,4 +1,4 @@
-"""An input file read once, into memory that nothing can change: one copy is digested, checked and parsed.
+"""An input read once, into memory that nothing can change: one copy is digested, checked and parsed.
 
 DuckDB opens files by their names, and a name can lead to another file from one moment to the next. So the
 bytes are copied into an anonymous file in memory (memfd_create, Linux), which is sealed, and has a name under
@@ -21,7 +21,11 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from policy.errors import InputError, TransientFailure
+from policy.location import Location, ObjectAddress
 from policy.plain_file import not_read, open_path, open_plain
+from policy.trusted import ObjectStore
+from release_store.canonical import file_digest
+from tasks.intake.object_store import open_object
 
 CHUNK = 1 << 20
 # Text that is compressed more than this many times is no table about people, above a size that harms nobody.
@@ -36,9 +40,9 @@ _ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
 
 @dataclass(frozen=True)
 class SealedFile:
-    """The decompressed bytes of an input, and the SHA-256 of the file as it lies on the disk."""
+    """The decompressed bytes of an input, and the SHA-256 of the file or object as it was."""
 
-    shown: str  # the path that messages name
+    shown: str  # the path or address that messages name
     path: Path  # by which this process opens the bytes
     digest: str
     size: int
@@ -52,22 +56,32 @@ class SealedFile:
         return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
 
 
-def is_compressed(path: Path) -> bool:
+def is_compressed(path: Location) -> bool:
     """Tell by the name whether the file is gzip-compressed."""
     return path.name.lower().endswith(".gz")
 
 
-@contextmanager
-def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[SealedFile]:
-    """Copy a regular file into sealed memory, decompressed where its name ends in .gz; gone after the `with`.
+def input_digest(path: Location, objects: ObjectStore) -> str:
+    """Return the SHA-256 of a file, or of an object of the store `objects`; raises as `sealed`."""
+    if isinstance(path, Path):
+        return file_digest(path)
+    with sealed(path, objects=objects) as found:
+        return found.digest
 
-    Takes as much memory as the file has bytes. `check` is told where the opened file lies, whatever its name
-    was meant to lead to. Raises InputError for what is not a regular file, cannot be read, is no gzip file,
-    or is too large.
+
+@contextmanager
+def sealed(
+    path: Location, check: Callable[[Path], None] | None = None, objects: ObjectStore | None = None
+) -> Iterator[SealedFile]:
+    """Copy a file or object into sealed memory, decompressed if its name ends in .gz; gone after the `with`.
+
+    Takes as much memory as it has bytes. `check` is told where an opened file lies, whatever its name was
+    meant to lead to; `objects` is the store of an object. Raises InputError for what is not a regular file,
+    cannot be read, is no gzip file, or is too large, and for an object as `open_object`.
     """
     handle = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        digest = _copied(path, handle, check)
+        digest = _copied(path, handle, check, objects or ObjectStore())
         fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
         size = os.fstat(handle).st_size
         if PEM in os.pread(handle, PEM_WITHIN, 0):  # whatever it is called, and however it came to lie there
@@ -77,21 +91,19 @@ def sealed(path: Path, check: Callable[[Path], None] | None = None) -> Iterator[
         os.close(handle)
 
 
-def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> str:
+def _copied(path: Location, handle: int, check: Callable[[Path], None] | None, objects: ObjectStore) -> str:
     """Copy the file's text into `handle`, and return the digest of its bytes."""
     finding, hint = "", "Check the file."
     try:
-        with open_plain(path) as file:
-            if check is not None and (lies := open_path(file.fileno())) is not None:
-                check(lies)
-            before = _stamp(file.fileno())
+        with _opened(path, check, objects) as (file, stamp):
+            before = stamp()
             digesting = _Digesting(file)
             if is_compressed(path):
                 _decompress(digesting, handle, path)
                 digesting.drain()
             else:
                 _pour(digesting, handle, path)
-            if _stamp(file.fileno()) == before:
+            if stamp() == before:
                 return digesting.digest.hexdigest()
             finding, hint = "changed while it was being read", "Run again when the file is complete."
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -115,6 +127,21 @@ def _copied(path: Path, handle: int, check: Callable[[Path], None] | None) -> st
         else:
             finding, hint = not_read(error), "Give a regular file that this account can read."
     raise InputError(finding, where=str(path), hint=hint)
+
+
+@contextmanager
+def _opened(
+    path: Location, check: Callable[[Path], None] | None, objects: ObjectStore
+) -> Iterator[tuple[BinaryIO, Callable[[], tuple[int, ...]]]]:
+    """Open a file or object; the function tells what changes if somebody writes it meanwhile."""
+    if isinstance(path, ObjectAddress):
+        with open_object(path, objects) as opened:
+            yield opened, tuple  # each of its parts is asked for by its version
+        return
+    with open_plain(path) as file:
+        if check is not None and (lies := open_path(file.fileno())) is not None:
+            check(lies)
+        yield file, lambda: _stamp(file.fileno())
 
 
 def _stamp(handle: int) -> tuple[int, int]:
@@ -146,7 +173,7 @@ class _Digesting(io.RawIOBase):
             pass
 
 
-def _decompress(raw: _Digesting, handle: int, path: Path) -> None:
+def _decompress(raw: _Digesting, handle: int, path: Location) -> None:
     total = 0
     with gzip.GzipFile(fileobj=cast("BinaryIO", raw), mode="rb") as text:
         while chunk := text.read(CHUNK):
@@ -156,7 +183,7 @@ def _decompress(raw: _Digesting, handle: int, path: Path) -> None:
             _write(handle, chunk)
 
 
-def _pour(raw: _Digesting, handle: int, path: Path) -> None:
+def _pour(raw: _Digesting, handle: int, path: Location) -> None:
     while chunk := raw.read(CHUNK):
         if raw.n_bytes > LARGEST_INPUT:
             raise _too_large(path, f"has more than {LARGEST_INPUT >> 30} GiB")
@@ -169,5 +196,5 @@ def _write(handle: int, chunk: bytes) -> None:
         left = left[os.write(handle, left) :]
 
 
-def _too_large(path: Path, finding: str) -> InputError:
+def _too_large(path: Location, finding: str) -> InputError:
     return InputError(finding, where=str(path), hint="Give the table itself, or split it.")

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from policy.errors import InputError, UsageError
+from policy.location import Location, ObjectAddress
 from policy.model import ReleasePolicy, Source
-from policy.trusted import Trusted
+from policy.trusted import ObjectStore, Trusted
 
 PERIOD = re.compile(r"[A-Za-z0-9_.:-]+")
 SUFFIXES: dict[str, Literal["csv", "parquet"]] = {
@@ -24,12 +25,13 @@ SUFFIXES: dict[str, Literal["csv", "parquet"]] = {
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file of a table, and how it is written."""
+    """One file or object of a table, and how it is written."""
 
-    path: Path
+    path: Location
     format: Literal["csv", "parquet"]
     delimiter: str
     check: Callable[[Path], None]  # raises where the file that was opened lies elsewhere than it may
+    objects: ObjectStore  # which has the object
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class TableSource:
     inputs: dict[str, InputFile]
 
     @property
-    def path(self) -> Path | None:
+    def path(self) -> Location | None:
         """The table's own file, or None where a query makes it without one."""
         return None if self.file is None else self.file.path
 
@@ -52,7 +54,12 @@ class TableSource:
 
 
 def find_source(
-    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
+    policy: ReleasePolicy,
+    *,
+    input_path: Location | None,
+    period: str,
+    base: Path,
+    trusted: Trusted | None = None,
 ) -> TableSource:
     """Choose the file (`input_path`, else `source.path`), the further inputs and the query of a period.
 
@@ -75,12 +82,14 @@ def find_source(
     file = None
     if path is not None:
         where = "source.path" if input_path is None else "--input"
-        file = _file(path, source, _checker(trusted, base, where, given=input_path is not None))
+        if isinstance(path, ObjectAddress):
+            trusted.check_no_secret_name(path.name, where)
+        file = _file(path, source, trusted, _checker(trusted, base, where, given=input_path is not None))
     inputs = {}
     for name, written in source.inputs.items():
         where = f"source.inputs.{name}"
-        found = trusted.named(with_period(written, period, where), base, where)
-        inputs[name] = _file(found, source, _checker(trusted, base, where, given=False))
+        found = trusted.located(with_period(written, period, where), base, where)
+        inputs[name] = _file(found, source, trusted, _checker(trusted, base, where, given=False))
     return TableSource(file, query, inputs)
 
 
@@ -92,19 +101,29 @@ def _checker(trusted: Trusted, base: Path, where: str, *, given: bool) -> Callab
 
 
 def source_path(
-    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
-) -> Path | None:
+    policy: ReleasePolicy,
+    *,
+    input_path: Location | None,
+    period: str,
+    base: Path,
+    trusted: Trusted | None = None,
+) -> Location | None:
     """Return where the file of a period should be, or None where a query reads the table without one."""
     if input_path is None and policy.source.path is not None:
         written = with_period(policy.source.path, period, "source.path")
-        (trusted or Trusted()).named(written, base, "source.path")
-        return base / written
+        found = (trusted or Trusted()).located(written, base, "source.path")
+        return base / written if isinstance(found, Path) else found
     return input_path
 
 
 def input_file(
-    policy: ReleasePolicy, *, input_path: Path | None, period: str, base: Path, trusted: Trusted | None = None
-) -> Path | None:
+    policy: ReleasePolicy,
+    *,
+    input_path: Location | None,
+    period: str,
+    base: Path,
+    trusted: Trusted | None = None,
+) -> Location | None:
     """Return the file that `find_source` chooses, or None where a query reads the table without one."""
     return find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted).path
 
@@ -122,24 +141,24 @@ def with_period(text: str, period: str, where: str) -> str:
     return text.replace("{period}", period)
 
 
-def _file(path: Path, source: Source, check: Callable[[Path], None]) -> InputFile:
-    if path.is_dir():
+def _file(path: Location, source: Source, trusted: Trusted, check: Callable[[Path], None]) -> InputFile:
+    if isinstance(path, Path) and path.is_dir():
         raise InputError("is a folder", where=str(path), hint="Give the path of one CSV or Parquet file.")
-    if not path.exists():
+    if isinstance(path, Path) and not path.exists():
         raise InputError("no such file", where=str(path), hint="Give --input FILE, or correct source.path.")
     suffix = _suffix(path)
     delimiter = source.delimiter
     if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:
         delimiter = "\t"
-    return InputFile(path, _format(source.format, path, suffix), delimiter, check)
+    return InputFile(path, _format(source.format, path, suffix), delimiter, check, trusted.objects)
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Location) -> str:
     name = path.name.lower()
     return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
 
 
-def _format(written: str, path: Path, suffix: str) -> Literal["csv", "parquet"]:
+def _format(written: str, path: Location, suffix: str) -> Literal["csv", "parquet"]:
     if written == "csv":
         return "csv"
     if written == "parquet":

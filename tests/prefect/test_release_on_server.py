@@ -9,6 +9,7 @@ import pytest
 
 from policy.errors import ReleaseGateError, TransientFailure
 from tests.support.front_desk import Desk
+from tests.support.s3_server import S3
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 Capture = pytest.CaptureFixture[str]
@@ -46,6 +47,15 @@ def test_a_run_and_its_stages_complete_and_the_gates_are_a_table(desk: Desk) -> 
     (gates,) = ask("/artifacts/filter", {"artifacts": {"key": {"any_": ["gates-clinic"]}}})
     assert {row["verdict"] for row in json.loads(gates["data"])} == {"pass"}
     assert gates["flow_run_id"] == run["id"]
+
+
+def test_a_table_that_is_an_object_is_read_in_a_stage(desk: Desk, s3: S3) -> None:
+    path = desk.folder / "trusted.yaml"
+    path.write_text(s3.trusted)
+    path.chmod(0o600)
+    address = s3.put("flow/people.csv", desk.table().read_bytes())
+    assert desk.run(desk.policy(), address) == 0
+    assert last_run()["parameters"]["input_path"] == str(address)
 
 
 def test_a_candidate_that_is_held_back_is_a_run_that_failed(desk: Desk) -> None:

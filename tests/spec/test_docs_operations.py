@@ -36,6 +36,20 @@ def test_every_schedule_has_a_slug_and_every_deployment_runs_once_at_a_time() ->
         assert len(set(slugs)) == len(slugs)
 
 
+def test_the_deployment_for_a_cluster_requires_it_and_has_a_queue_of_its_own() -> None:
+    document = yaml.safe_load((docs_pages.ROOT / "prefect.yaml").read_text(encoding="utf-8"))
+    engines = {one["name"]: one["parameters"].get("engine") for one in document["deployments"]}
+    assert {name: engine for name, engine in engines.items() if engine} == {"clustered-release": "dask"}
+    queues = {one["name"]: one["work_pool"].get("work_queue_name") for one in document["deployments"]}
+    assert {name: queue for name, queue in queues.items() if queue} == {"clustered-release": "cluster"}
+    for deployment in document["deployments"]:
+        pool = deployment["work_pool"]
+        assert (pool["name"], pool["job_variables"]["env"]) == (
+            "release-pool",
+            document["definitions"]["environment"],
+        )
+
+
 def test_the_pictures_are_there_and_small() -> None:
     shown = re.findall(r"!\[[^\]]+\]\(([^)]+\.png)\)", PAGE.read_text(encoding="utf-8"))
     assert len(shown) == 3

@@ -13,6 +13,7 @@ import pandas as pd
 import yaml
 
 from cli.__main__ import main
+from policy.location import ObjectAddress
 from release_store.store import ReleaseStore
 from tests.support.at_work import key_file
 from tests.support.timeouts import HANG_TIMEOUT
@@ -65,7 +66,9 @@ class Desk:
         people(seed).assign(**columns).to_csv(path, index=False)
         return path
 
-    def run(self, policy: Path, table: Path, period: str = "2026Q1", by: str = "ann", *more: str) -> int:
+    def run(
+        self, policy: Path, table: Path | ObjectAddress, period: str = "2026Q1", by: str = "ann", *more: str
+    ) -> int:
         """Carry out `releasegate run`."""
         return self.say("run", policy, "--input", table, "--period", period, "--by", by, *more)
 

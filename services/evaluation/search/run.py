@@ -9,6 +9,7 @@ from typing import Any
 
 from policy.errors import ReleaseGateError, UsageError
 from policy.load import load_policy
+from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from policy.trusted import Trusted
@@ -98,7 +99,7 @@ def search_parameters(
     raise_k: int | None,
     seeds: int | None,
     measures: str | None,
-    input_path: Path | None,
+    input_path: Location | None,
     period: str | None,
     jobs: int | None,
     store: Path,
@@ -151,7 +152,7 @@ def _budget(trials: int | None, cpu_seconds: float | None) -> Budget:
     return Budget(None if trials is None else at_least_one("--trials", trials), cpu_seconds)
 
 
-def _periods(policy: ReleasePolicy, period: str | None, input_path: Path | None) -> tuple[str, ...]:
+def _periods(policy: ReleasePolicy, period: str | None, input_path: Location | None) -> tuple[str, ...]:
     if period is None:
         return (period_of(policy, None),)
     periods = tuple(period_of(policy, one) for one in parse_list("--period", period))
@@ -170,7 +171,7 @@ def _tables(
     policy: ReleasePolicy,
     policy_path: Path,
     periods: Sequence[str],
-    input_path: Path | None,
+    input_path: Location | None,
     trusted: Trusted,
     tell: Tell,
     raise_k: int | None,

@@ -30,26 +30,26 @@ def read_control(
         return None
     trusted = trusted or Trusted()
     named = with_period(policy.linkage.control, period, "linkage.control")
-    trusted.named(named, base, "linkage.control")
-    path = base / named
+    found = trusted.located(named, base, "linkage.control")
+    path = base / named if isinstance(found, Path) else found
     # A query need not look at the file that it is given: it could read the source once more.
     file = policy.source.format if policy.source.format != "sql" else "auto"
     written = policy.source.model_copy(update={"path": named, "query": None, "inputs": {}, "format": file})
     loose = Expectations(missing=1, unique_key=policy.expectations.unique_key)
     plain = policy.model_copy(update={"source": written, "expectations": loose})
-    found = read_table(plain, input_path=None, period=period, base=base, trusted=trusted)
-    raise_if_failed(validate(found, plain, None), str(path))
-    if found.digest == source.digest:
+    table = read_table(plain, input_path=None, period=period, base=base, trusted=trusted)
+    raise_if_failed(validate(table, plain, None), str(path))
+    if table.digest == source.digest:
         raise InputError(
             "is the source itself", where=str(path), hint="Give people who are not in the table."
         )
     key = policy.roles.key
     if key is not None:
-        both = int(np.isin(found.frame[key].dropna().unique(), source.frame[key].dropna().unique()).sum())
+        both = int(np.isin(table.frame[key].dropna().unique(), source.frame[key].dropna().unique()).sum())
         if both:
             raise InputError(
                 f"{both} of its people are also in the source",
                 where=str(path),
                 hint="Leave them out: a control group has only people who are not in the table.",
             )
-    return prepare(found, policy)
+    return prepare(table, policy)

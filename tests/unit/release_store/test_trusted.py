@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from policy.errors import UsageError
-from policy.trusted import TRUSTED_FILE, Cluster
+from policy.location import ObjectAddress
+from policy.trusted import TRUSTED_FILE, Cluster, ObjectStore
 from release_store.trusted import load_trusted
 
 FILES = "ca: ca.pem, certificate: node.pem, key: node.key"
@@ -65,6 +66,29 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
             (f"engine: {{name: dask, address: '{address}', {FILES}}}", "tls://HOST:PORT", ": engine.address")
             for address in ("tcp://127.0.0.1:8786", "tls://h", "tls://h:x", "tls://:1", "tls://h:1/a", "h:1")
         ),
+        ("s3: s3://tables", "should have a list of prefixes", ": s3"),
+        ("s3: {prefixes: s3://tables}", "should have a list of prefixes", ": s3.prefixes"),
+        ("s3: {key: x}", "unknown field", ": s3.key"),
+        ("s3: {prefixes: [tables]}", "is an address that is not of S3", ": s3.prefixes"),
+        ("s3: {prefixes: ['s3:///x']}", "has no valid name of a bucket", ": s3.prefixes"),
+        ("s3: {prefixes: ['s3://tables/*']}", "has a key that is not read", ": s3.prefixes"),
+        ("s3: {region: 'a b'}", "is not the name of a region", ": s3.region"),
+        *(
+            (f"s3: {{endpoint: '{address}'}}", "is not https://HOST", ": s3.endpoint")
+            for address in (
+                "http://10.0.0.1",
+                "http://127.0.0.1.example.org",
+                "ftp://h",
+                "h",
+                "https://",
+                "https://h/x",
+                "https://u:p@h",
+                "https://h:x",
+                "https://h?x",
+                "http://u@localhost:1",
+                "https://h#x",
+            )
+        ),
     ],
 )
 def test_what_it_cannot_say_is_refused_by_field(root: Path, text: str, message: str, where: str) -> None:
@@ -74,6 +98,16 @@ def test_what_it_cannot_say_is_refused_by_field(root: Path, text: str, message: 
     assert message in caught.value.message, caught.value
     assert caught.value.where == f"{path}{where}"
     assert caught.value.hint
+
+
+def test_objects_are_below_addresses_and_come_from_an_endpoint(root: Path) -> None:
+    assert load_trusted(root).objects == ObjectStore()
+    written(root, "s3: {prefixes: ['s3://tables', 's3://people/new/']}\n")
+    prefixes = (ObjectAddress("tables", ""), ObjectAddress("people", "new"))
+    assert load_trusted(root).objects == ObjectStore(prefixes)
+    for endpoint in ("https://h", "https://h:9000/", "http://127.0.0.1:9000", "http://[::1]:9000"):
+        written(root, f"s3: {{endpoint: '{endpoint}', region: eu-central-1}}\n")
+        assert load_trusted(root).objects == ObjectStore((), endpoint, "eu-central-1")
 
 
 @pytest.mark.enemy("other account", "reads a file")

@@ -55,7 +55,17 @@ def piped(path: Path) -> None:
     os.mkfifo(path)
 
 
-@pytest.mark.parametrize("change", [altered, linked, piped])
+def writable(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def foreign(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(path, 12345, 12345)
+
+
+@pytest.mark.parametrize("change", [altered, linked, piped, writable, foreign])
 def test_what_is_not_the_file_that_was_kept_is_not_read(
     calls: list[str], tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
@@ -65,6 +75,17 @@ def test_what_is_not_the_file_that_was_kept_is_not_read(
     assert len(calls) == 2
     assert not kept(tmp_path).is_symlink()
     assert kept(tmp_path).read_text() == CODE
+    assert (kept(tmp_path).stat().st_uid, kept(tmp_path).stat().st_mode & 0o777) == (os.geteuid(), 0o600)
+
+
+def test_a_folder_that_others_can_write_is_neither_read_nor_written(calls: list[str], tmp_path: Path) -> None:
+    vega.bundle()
+    kept(tmp_path).parent.chmod(0o777)
+    assert vega.bundle() == CODE
+    assert len(calls) == 2
+    kept(tmp_path).unlink()
+    vega.bundle()
+    assert list(kept(tmp_path).parent.iterdir()) == []
 
 
 def test_another_bundle_than_that_of_the_locked_version_is_not_kept(
