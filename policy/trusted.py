@@ -1,4 +1,4 @@
-"""What a store's owner trusts: folders of files, packages, and a cluster that may see the data."""
+"""What a store's owner trusts: folders of files, packages, a cluster that may see the data; and memory."""
 
 from __future__ import annotations
 
@@ -27,9 +27,21 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class Memory:
+    """How much memory DuckDB may take in a process, and where the rest goes. No byte of a release changes.
+
+    `limit` is in bytes; None is a share of the machine's memory. `spill` is the folder of encrypted temporary
+    files; None means that there are none.
+    """
+
+    limit: int | None = None
+    spill: Path | None = None
+
+
+@dataclass(frozen=True)
 class Trusted:
     """What the owner of a store trusts: folders of files, packages of methods and privacy models, a cluster;
-    and paths that are never read.
+    paths that are never read; and the memory of a run.
 
     `never` holds the store's folder, its keys and its lists of people, as resolved paths.
     """
@@ -38,6 +50,7 @@ class Trusted:
     packages: tuple[str, ...] = ()
     never: tuple[Path, ...] = ()
     cluster: Cluster | None = None
+    memory: Memory = Memory()
 
     def named(self, written: str, base: Path, where: str) -> Path:
         """Return the path that a policy in the folder `base` names in its field `where`, links resolved.
