@@ -137,7 +137,7 @@ def _spill(written: str, where: str, store: Path, owners: Collection[int]) -> Pa
         )
     if status.st_uid not in owners or stat.S_IMODE(status.st_mode) & 0o022:
         raise UsageError(
-            f"'{written}' can be written by others",
+            f"'{written}' belongs to somebody else, or others can write it",
             where=where,
             hint=f"Run `chown {max(owners)} {written}` and `chmod 700 {written}`.",
         )

@@ -56,7 +56,7 @@ def memory_errors(memory: Memory) -> Iterator[None]:
         if failure is None:
             raise
     if failure is not None:
-        raise failure
+        raise failure from None
 
 
 def raise_if_spilling_failed(error: duckdb.Error) -> None:

@@ -16,6 +16,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from fsspec import AbstractFileSystem
 
@@ -79,11 +80,19 @@ class SpillFile:
         except OSError as error:
             raise SpillFailed(_word(error)) from None
         self._own.position = position + size
-        return self._cipher.decrypt(nonce, found + tag, None)
+        try:
+            return self._cipher.decrypt(nonce, found + tag, None)
+        except InvalidTag:
+            raise SpillFailed("a piece changed on the disk") from None
 
     def close(self) -> None:
         """Give its room back to the disk."""
         self._file.close()
+
+    def __del__(self) -> None:
+        """Close the file: DuckDB drops one that it has removed."""
+        if hasattr(self, "_file"):
+            self._file.close()
 
 
 class SpillFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
