@@ -1,11 +1,13 @@
 """What the first release of a large table costs: `releasegate init` and `releasegate run`, whole.
 
-    python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables NAME ...] [--write]
+    python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables NAME ...]
+                                 [--memory-limit SIZE] [--write]
 
 Samples of the household survey (EPH), a row a person, with eight quasi-identifiers; its rows, repeated as
 often as it takes, as they are (`repeated`) or with an income by which most of them differ (`income`); and
 Adult. Each command is a process of its own, imports included. Beside it, DuckDB alone reads the same file,
-groups it by its quasi-identifiers, and writes it sorted: the least that a release could cost.
+groups it by its quasi-identifiers, and writes it sorted: the least that a release could cost. With
+`--memory-limit` the store has a `trusted.yaml` with this limit, and with a folder to spill.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import yaml
 
 from benchmarks import report
 from benchmarks.child import apart, run_child
+from policy.trusted import TRUSTED_FILE
 
 PANEL = Path("eph") / "eph_panel_2003q3_2014q2.parquet"
 POLICIES = report.ROOT / "examples" / "policies"
@@ -161,7 +164,16 @@ def write_incomes(panel: Path, rows: int, file: Path) -> None:
     write_repeated(panel, rows, file, f", (hash(file_row_number, again) % {MOST_INCOME})::INTEGER AS income")
 
 
-def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
+def limit_memory(folder: Path, memory_limit: str) -> None:
+    """Set the limit for the store in `folder`, and give it a folder to spill."""
+    spill = folder.resolve() / "spill"
+    spill.mkdir(mode=0o700)
+    trusted = folder / TRUSTED_FILE
+    trusted.write_text(yaml.safe_dump({"memory_limit": memory_limit, "spill": str(spill)}), encoding="utf-8")
+    trusted.chmod(0o600)
+
+
+def measure(table: str, method: str, file: Path, folder: Path, memory_limit: str | None = None) -> Measured:
     """Release one file into a new store in `folder`, and return what it cost.
 
     Raises RuntimeError if a command fails, or the release is not published.
@@ -171,6 +183,8 @@ def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
     policy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     command = [sys.executable, "-m", "cli", "--store", str(folder / "store")]
     made, _ = run_child([*command, "init"])
+    if memory_limit is not None:
+        limit_memory(folder, memory_limit)
     released, printed = run_child(
         [*command, "run", str(policy), "--input", str(file), "--period", PERIOD, "--json"]
     )
@@ -178,7 +192,7 @@ def measure(table: str, method: str, file: Path, folder: Path) -> Measured:
     columns = [*document["roles"]["quasi_identifiers"], *document["roles"]["sensitive"]]
     plain, _ = run_child([sys.executable, "-c", PLAIN, str(file), str(folder / "plain.csv"), *columns])
     return Measured(
-        table,
+        table if memory_limit is None else f"{table}, {memory_limit}",
         outcome["rows"],
         method,
         made.wall + released.wall,
@@ -225,7 +239,8 @@ person's, with the eight quasi-identifiers agglomeration, age, sex, relationship
 birthplace and activity; *repeated*: the survey's rows, repeated and without a key; *income*: the same with a
 made-up income from 0 to 999,999 as a ninth, by which most of them differ; and Adult. Otherwise the policies
 are `examples/policies/eph.yaml` and `examples/policies/adult.yaml` without limits of risk and loss; every
-release is published.
+release is published. A size after the table's name is the `memory_limit` of `trusted.yaml`, with a folder to
+spill.
 
 *DuckDB alone* reads the same file, counts how many rows are equal in the quasi-identifiers and the sensitive
 attribute, and writes all rows with these counts as CSV, sorted: the least that a release could cost. *Ratio*
@@ -251,6 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
     parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS), help="rows of the samples")
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--memory-limit", help="memory_limit of the store, which can spill")
     parser.add_argument("--version", default="now", help="what the page calls the measured version")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/command.md")
     chosen = parser.parse_args(arguments)
@@ -264,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
         for table, file in files:
             for method in chosen.methods:
                 with tempfile.TemporaryDirectory(dir=name) as folder:
-                    found.append(cells(measure(table, method, file, Path(folder))))
+                    found.append(cells(measure(table, method, file, Path(folder), chosen.memory_limit)))
                 print(*found[-1], sep="  ", file=sys.stderr, flush=True)
                 if chosen.write:
                     kept(found[-1:], chosen.version)

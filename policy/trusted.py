@@ -1,4 +1,4 @@
-"""What a store's owner trusts: folders of files, objects of S3, packages, a cluster that may see the data."""
+"""What a store's owner trusts: folders, objects of S3, packages, a cluster that sees data; and its memory."""
 
 from __future__ import annotations
 
@@ -41,9 +41,21 @@ class ObjectStore:
 
 
 @dataclass(frozen=True)
+class Memory:
+    """How much memory DuckDB may take in a process, and where the rest goes. No byte of a release changes.
+
+    `limit` is in bytes; None is a share of the machine's memory. `spill` is the folder of encrypted temporary
+    files; None means that there are none.
+    """
+
+    limit: int | None = None
+    spill: Path | None = None
+
+
+@dataclass(frozen=True)
 class Trusted:
     """What the owner of a store trusts: folders of files, packages of methods and privacy models, a cluster,
-    objects of S3; and paths that are never read.
+    objects of S3; paths that are never read; and the memory of a run.
 
     `never` holds the store's folder, its keys and its lists of people, as resolved paths.
     """
@@ -53,6 +65,7 @@ class Trusted:
     never: tuple[Path, ...] = ()
     cluster: Cluster | None = None
     objects: ObjectStore = ObjectStore()
+    memory: Memory = Memory()
 
     def located(self, written: str, base: Path, where: str) -> Location:
         """Return the object, or as `named` the path, that a policy in the folder `base` names in `where`.

@@ -1,16 +1,20 @@
-"""What the owner of a store trusts beyond a policy's own folder: `trusted.yaml`, beside the store.
+"""What a store's owner trusts beyond a policy's own folder, and lets a run use: `trusted.yaml`, beside it.
 
     folders: [/data/registry]       # policies may name files below these
     packages: [my-methods]          # distributions whose methods and privacy models may be loaded
     engine: {name: dask, ...}       # the cluster that decides fragments of large tables: docs/scale.md
     s3: {prefixes: [s3://tables/]}  # policies may name objects below these
+    memory_limit: 2 GiB             # of DuckDB in each process: docs/scale.md
+    spill: /var/spill/releasegate   # a folder for its encrypted temporary files
 
 The file is guarded as that of the people is. Without it, nothing more is trusted.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError
 from policy.location import address_of
-from policy.trusted import TRUSTED_FILE, Cluster, ObjectStore, Trusted
+from policy.trusted import TRUSTED_FILE, Cluster, Memory, ObjectStore, Trusted
 from policy.yaml_text import load_yaml, yaml_finding
 from release_store.approval.reviewers import people_path
 from release_store.audit.keys import key_path
@@ -42,9 +46,13 @@ _TEXTS = "should be a list of texts"
 _FINDINGS = {
     "engine": "should name dask, an address, ca, certificate and key",
     "s3": "should have a list of prefixes, and may name an endpoint and a region",
+    "memory_limit": "should be a size, such as 2 GiB",
+    "spill": "should be the path of a folder",
 }
 _REGION = re.compile(r"[a-z0-9-]{1,63}")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LEAST_MEMORY = 64 << 20  # bytes: with less, DuckDB cannot even read a file in two threads
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT])(i?)B")
 
 
 class _Engine(BaseModel):
@@ -70,8 +78,10 @@ class _File(BaseModel):
 
     engine: _Engine | None = None
     folders: list[str] = Field(default=[], max_length=1000)
+    memory_limit: str | None = None
     packages: list[str] = Field(default=[], max_length=1000)
     s3: _ObjectStore = _ObjectStore()
+    spill: str | None = None
 
 
 def load_trusted(root: Path) -> Trusted:
@@ -93,7 +103,67 @@ def load_trusted(root: Path) -> Trusted:
         None if found.engine is None else _cluster(found.engine, f"{path}: engine", trusted_owners(root))
     )
     objects = _object_store(found.s3, f"{path}: s3")
-    return Trusted(tuple(folders), tuple(found.packages), never, cluster, objects)
+    memory = Memory(
+        None if found.memory_limit is None else _size(found.memory_limit, f"{path}: memory_limit"),
+        None if found.spill is None else _spill(found.spill, f"{path}: spill", store, trusted_owners(root)),
+    )
+    return Trusted(tuple(folders), tuple(found.packages), never, cluster, objects, memory)
+
+
+def _size(written: str, where: str) -> int:
+    """Return a size in bytes."""
+    parts = _SIZE.fullmatch(written.strip())
+    if parts is None:
+        raise UsageError(
+            f"'{written}' is not a size",
+            where=where,
+            hint="Write a number and KiB, MiB, GiB or TiB, such as 2 GiB.",
+        )
+    found = int(float(parts[1]) * (1024 if parts[3] else 1000) ** ("KMGT".index(parts[2]) + 1))
+    if found < LEAST_MEMORY:
+        raise UsageError(
+            f"'{written}' is too little", where=where, hint=f"Give at least {LEAST_MEMORY >> 20} MiB."
+        )
+    return found
+
+
+def _spill(written: str, where: str, store: Path, owners: Collection[int]) -> Path:
+    """Return the folder for temporary files, which nobody may write or replace who is not to be trusted."""
+    path = _absolute(written, where)
+    try:
+        status = path.lstat()
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"'{written}' cannot be read ({type(error).__name__})",
+            where=where,
+            hint=f"Make the folder: `mkdir -m 700 {written}`.",
+        ) from None
+    if not stat.S_ISDIR(status.st_mode) or path.resolve() != path:
+        raise UsageError(
+            f"'{written}' is not a folder, or leads over a link",
+            where=where,
+            hint="Name the folder itself.",
+        )
+    if path.is_relative_to(store) or store.is_relative_to(path):
+        raise UsageError(
+            f"'{written}' holds the store, or is in it",
+            where=where,
+            hint="Name a folder of its own, outside the store.",
+        )
+    if status.st_uid not in owners or stat.S_IMODE(status.st_mode) & 0o022:
+        raise UsageError(
+            f"'{written}' belongs to somebody else, or others can write it",
+            where=where,
+            hint=f"Run `chown {max(owners)} {written}` and `chmod 700 {written}`.",
+        )
+    check_folder(path.parent, owners)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"'{written}' cannot be written by this account",
+            where=where,
+            hint="Run the command as the owner of the store.",
+        )
+    return path
 
 
 def _absolute(written: str, where: str) -> Path:

@@ -9,9 +9,14 @@ from release_store.trusted import load_trusted
 
 
 def trusted_in(store: Path) -> Trusted:
-    """Return what the store's owner trusts, and let its packages be loaded; raises as `load_trusted`."""
+    """Return what the store's owner trusts, and let its packages be loaded and its memory be used.
+
+    Raises as `load_trusted`.
+    """
+    from tasks.memory import use_memory
     from tasks.packages import trust_packages
 
     found = load_trusted(store)
     trust_packages(found.packages)
+    use_memory(found.memory)
     return found

@@ -10,7 +10,11 @@ from threading import Lock
 
 import duckdb
 
-_instances: dict[int | None, duckdb.DuckDBPyConnection] = {}  # by their number of threads
+from policy.trusted import Memory
+from tasks.memory import memory_errors, memory_in_use, set_memory
+
+# By their number of threads, and what memory they may take.
+_instances: dict[tuple[int | None, Memory], duckdb.DuckDBPyConnection] = {}
 _inherited: list[duckdb.DuckDBPyConnection] = []  # of the process that this one was forked from
 _lock = Lock()
 
@@ -19,21 +23,25 @@ _lock = Lock()
 def connection(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a connection to an empty database in memory, with `threads` threads or as many as there are cores.
 
-    What is made in it must be temporary: it goes with the connection.
+    What is made in it must be temporary: it goes with the connection. Raises TransientFailure where the
+    memory that the store's owner allows, or the disk for what it does not hold, is too small.
     """
+    memory = memory_in_use()
     with _lock:
-        if threads not in _instances:
-            _instances[threads] = _instance(threads)
-        con = _instances[threads].cursor()
+        if (threads, memory) not in _instances:
+            _instances[threads, memory] = _instance(threads, memory)
+        con = _instances[threads, memory].cursor()
     try:
-        yield con
+        with memory_errors(memory):
+            yield con
     finally:
         con.close()
 
 
-def _instance(threads: int | None) -> duckdb.DuckDBPyConnection:
+def _instance(threads: int | None, memory: Memory) -> duckdb.DuckDBPyConnection:
     """Make an instance that loads no extension, and that remembers nothing of a file that it has read."""
-    made = duckdb.connect(config={"temp_directory": ""})  # rows are never spilled to a disk
+    made = duckdb.connect()
+    set_memory(made, memory)
     made.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
     made.execute("SET enable_external_file_cache=false; SET enable_progress_bar=false")
     if threads is not None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from policy.errors import InputError, UsageError
 from tasks.intake.columns import check_distinct
-from tasks.intake.database import MEMORY_LIMIT, own_database
+from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.lengths import check_lengths
 from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
@@ -141,7 +141,7 @@ def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile, *, bou
             check_lengths(con, cells, names, table.shown)
         con.execute(f"CREATE TABLE cells AS FROM {cells}")
     except duckdb.OutOfMemoryException:
-        problem = f"needs more than {MEMORY_LIMIT} of the memory"
+        problem = f"needs more than {allowed_memory()}"
     except duckdb.Error as error:
         # DuckDB's own message may quote a line of the file.
         problem = type(error).__name__

@@ -13,9 +13,11 @@ import pandas as pd
 
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
+from policy.trusted import Memory
 from services.pipeline import PREPROCESSING, PersonHistory, PublishableRows, make_rows
 from services.runtime import Stage
 from tasks.geometry.space import space_of
+from tasks.memory import memory_in_use, use_memory
 from tasks.methods.registry import bound_method
 from tasks.packages import trust_packages
 from tasks.risk.attacks.attackers import Knowledge, people_of
@@ -47,6 +49,7 @@ class Job:
     measures: tuple[str, ...]
     look: bool  # at the latent space
     packages: tuple[str, ...] = ()  # whose methods and models may be loaded
+    memory: Memory = field(default_factory=memory_in_use)  # of each process
 
     @property
     def k(self) -> int:
@@ -117,6 +120,7 @@ def init_worker(source: SourceTable) -> None:
 def run(job: Job) -> Run:
     """Carry one job out. An error becomes the run's finding, in names and counts only."""
     trust_packages(job.packages)
+    use_memory(job.memory)
     if job.label not in _Worker.warm:
         _warm_up(job)
     try:

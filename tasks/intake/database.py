@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import duckdb
 
-MEMORY_LIMIT = "50%"  # of the machine's
+from tasks.memory import mebibytes, memory_in_use, set_memory
+
+MEMORY_LIMIT = "50%"  # of the machine's, where the store's owner sets no limit
+
+
+def allowed_memory() -> str:
+    """Return in words how much memory such a database may take."""
+    limit = memory_in_use().limit
+    return f"{MEMORY_LIMIT} of the memory" if limit is None else f"the {mebibytes(limit)} of memory_limit"
 
 
 def own_database() -> duckdb.DuckDBPyConnection:
-    """Open a database of its own, which loads no extension and writes nothing to a disk."""
+    """Open a database of its own, which loads no extension and writes nothing readable to a disk."""
     connection = duckdb.connect(
         config={
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "python_enable_replacements": False,  # a query sees its inputs, not this process's variables
-            "temp_directory": "",  # rows are never spilled to a disk
             "memory_limit": MEMORY_LIMIT,
         }
     )
+    set_memory(connection, memory_in_use())
     connection.execute("SET enable_progress_bar = false")
     return connection

@@ -17,7 +17,7 @@ from policy.text import number_of
 from policy.trusted import Trusted
 from tasks.intake import frame
 from tasks.intake.columns import check_columns, check_distinct, display_column
-from tasks.intake.database import MEMORY_LIMIT, own_database
+from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.duplicates import without_duplicates
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
@@ -25,6 +25,7 @@ from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import InputFile, TableSource, find_source
 from tasks.intake.statement import problem_of
 from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
+from tasks.memory import raise_if_spilling_failed
 from tasks.sql import identifier, literal, text_or_missing
 from tasks.types import SourceTable
 
@@ -120,6 +121,7 @@ def _read_whole(
         finding = _rejected(connection, table, policy) if text else ""
         hint = HINT_QUOTES
     except duckdb.Error as error:
+        raise_if_spilling_failed(error)
         finding, hint = _file_problem(error, table, text)
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
@@ -146,6 +148,7 @@ def _load(
         counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
         rows = counted[0] if counted else 0
     except duckdb.Error as error:
+        raise_if_spilling_failed(error)
         finding, hint = _file_problem(error, table, text)
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
@@ -174,11 +177,12 @@ def _run(
             return _fetch(connection, query.strip().rstrip(";"), policy, "source.query")
         finding, hint = wrong
     except duckdb.Error as error:
+        raise_if_spilling_failed(error)
         finding = _query_problem(error, query)
         if interrupted.is_set():
             finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
         elif isinstance(error, duckdb.OutOfMemoryException):
-            finding, hint = f"needs more than {MEMORY_LIMIT} of the memory", "Ask for less."
+            finding, hint = f"needs more than {allowed_memory()}", "Ask for less."
     finally:
         timer.cancel()
     raise InputError(finding, where="source.query", hint=hint)
@@ -336,5 +340,5 @@ def _file_problem(error: duckdb.Error, table: SealedFile, text: _Text | None) ->
             "Save the file with one kind of line end.",
         )
     if isinstance(error, duckdb.OutOfMemoryException):
-        return f"needs more than {MEMORY_LIMIT} of the memory", "Split the table, or free memory."
+        return f"needs more than {allowed_memory()}", "Split the table, or free memory."
     return f"cannot be read ({type(error).__name__})", "The file may be damaged: export it again."

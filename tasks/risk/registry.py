@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
-from policy.errors import PolicyError
+from policy.errors import PolicyError, TransientFailure
 from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
 from release_store.records import GateResult, Verdict
@@ -209,6 +209,8 @@ def _asked(name: str, ask: GateFunction, evidence: Evidence) -> GateResult:
         return unmeasured(name, Verdict.NOT_RUN, str(reason), perf_counter() - start)
     except CannotTell as reason:
         return unmeasured(name, Verdict.UNKNOWN, str(reason), perf_counter() - start)
+    except TransientFailure:  # of the machine: it ends the run, and says how to mend it
+        raise
     except Exception as error:  # whatever breaks a gate must block, not pass
         broken = f"the gate failed ({type(error).__name__})"
         return unmeasured(name, Verdict.ERROR, broken, perf_counter() - start)

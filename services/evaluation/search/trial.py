@@ -6,12 +6,13 @@ import signal
 import tempfile
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from policy.errors import PolicyError, ReleaseGateError
 from policy.model import ReleasePolicy
+from policy.trusted import Memory
 from release_store.records import GateResult
 from release_store.sealed import sealed_file
 from services.candidate import with_units
@@ -20,6 +21,7 @@ from services.evaluation.search.goal import WORST
 from services.evaluation.search.ranking import TableRun
 from services.pipeline import PublishableRows, prepare, preprocessed, publishable_rows
 from services.runtime import Runtime
+from tasks.memory import memory_in_use, use_memory
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.packages import trust_packages
@@ -76,6 +78,7 @@ class Job:
     measures: tuple[str, ...]
     packages: tuple[str, ...] = ()
     learned: Representation | None = None
+    memory: Memory = field(default_factory=memory_in_use)
 
     @cached_property
     def shared(self) -> Hashable:
@@ -112,6 +115,7 @@ class Worker:
         start = cpu_clock()
         table = self.tables[job.table]
         trust_packages(job.packages)
+        use_memory(job.memory)
         try:
             done = self._run(job, table)
         except ReleaseGateError as error:

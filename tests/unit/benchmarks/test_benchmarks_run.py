@@ -12,6 +12,8 @@ import pytest
 from benchmarks import command, curve, curve_points, gate, inversion, membership, models, report, scale
 from benchmarks.meter import Meter, peak_memory
 from benchmarks.papers.s0_printed import PUBLISHED, RERUN, theirs
+from policy.trusted import Memory
+from release_store.trusted import load_trusted
 
 
 def cells(table: str) -> list[list[str]]:
@@ -108,6 +110,12 @@ def test_ae_lrhma_runs_on_nested_samples_and_a_dear_comparison_is_left_out(tmp_p
     assert run["pairs"] > 1
     assert set(run["costs"]) == {*scale.STAGES, "repair"} - {"pairwise", "whole history"}
     assert "left out" in scale.tables("ae-lrhma", [run])
+
+
+def test_the_store_of_a_benchmark_has_the_limit_of_memory_and_a_folder_to_spill(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    command.limit_memory(tmp_path, "2 GiB")
+    assert load_trusted(tmp_path / "store").memory == Memory(2 << 30, tmp_path.resolve() / "spill")
 
 
 @pytest.mark.data

@@ -8,7 +8,7 @@ import pytest
 
 from policy.errors import UsageError
 from policy.location import ObjectAddress
-from policy.trusted import TRUSTED_FILE, Cluster, ObjectStore
+from policy.trusted import TRUSTED_FILE, Cluster, Memory, ObjectStore
 from release_store.trusted import load_trusted
 
 FILES = "ca: ca.pem, certificate: node.pem, key: node.key"
@@ -57,6 +57,17 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
         ("everything: true", "unknown field", ": everything"),
         ("- /data", "should be a list of texts", ""),
         ("folders: [", "", ""),
+        ("memory_limit: 2", "should be a size, such as 2 GiB", ": memory_limit"),
+        ("memory_limit: plenty", "'plenty' is not a size", ": memory_limit"),
+        ("memory_limit: -2 GiB", "'-2 GiB' is not a size", ": memory_limit"),
+        ("memory_limit: 2 Gib", "'2 Gib' is not a size", ": memory_limit"),
+        ("memory_limit: 63 MiB", "'63 MiB' is too little", ": memory_limit"),
+        ("spill: true", "should be the path of a folder", ": spill"),
+        ("spill: [/tmp]", "should be the path of a folder", ": spill"),
+        ("spill: spilled", "'spilled' is not an absolute path", ": spill"),
+        ("spill: /no/such/folder", "'/no/such/folder' cannot be read (FileNotFoundError)", ": spill"),
+        ("spill: /dev/null", "'/dev/null' is not a folder, or leads over a link", ": spill"),
+        (r'spill: "/a\0b"', "cannot be read (ValueError)", ": spill"),
         ("engine: dask", "should name dask, an address", ": engine"),
         ("engine: {name: dask, address: 'tls://h:1', ca: /ca}", "should name", ": engine.certificate"),
         (f"engine: {{name: spark, address: 'tls://h:1', {FILES}}}", "should name", ": engine.name"),
@@ -156,3 +167,58 @@ def test_a_file_of_the_cluster_that_others_reach_is_refused(
     with pytest.raises(UsageError) as caught:
         load_trusted(root)
     assert (caught.value.message, caught.value.where) == (said, str(files[name]))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2 GiB", 2 << 30), ("2GiB", 2 << 30), ("1.5 GiB", 3 << 29), ("64 MiB", 64 << 20), ("1 GB", 10**9)],
+)
+def test_a_limit_of_memory_is_a_size(root: Path, text: str, size: int) -> None:
+    written(root, f"memory_limit: {text}\n")
+    assert load_trusted(root).memory == Memory(size)
+
+
+def test_a_folder_to_spill_is_named_by_itself(root: Path, tmp_path: Path) -> None:
+    spill = tmp_path / "spill"
+    spill.mkdir(mode=0o700)
+    written(root, f"spill: {spill}\n")
+    assert load_trusted(root).memory == Memory(None, spill)
+
+
+@pytest.mark.enemy("other account", "reads a file")
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("open", "belongs to somebody else, or others can write it"),
+        ("link", "is not a folder, or leads over a link"),
+        ("link/inner", "is not a folder, or leads over a link"),
+        ("store/releases", "holds the store, or is in it"),
+        ("store", "holds the store, or is in it"),
+        (".", "holds the store, or is in it"),
+    ],
+)
+def test_a_folder_that_others_reach_or_read_is_none_to_spill(
+    root: Path, tmp_path: Path, place: str, said: str
+) -> None:
+    for name, mode in (("open", 0o777), ("real", 0o700), ("real/inner", 0o700), ("store/releases", 0o700)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    named = tmp_path / place
+    path = written(root, f"spill: {named}\n")
+    with pytest.raises(UsageError) as caught:
+        load_trusted(root)
+    assert (caught.value.message, caught.value.where) == (f"'{named}' {said}", f"{path}: spill")
+    assert len(str(caught.value).splitlines()) == 2
+
+
+@pytest.mark.enemy("other account", "reads a file")
+def test_a_folder_to_spill_stands_where_nobody_else_can_replace_it(root: Path, tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    (outer / "spill").mkdir(parents=True)
+    (outer / "spill").chmod(0o700)
+    outer.chmod(0o777)
+    written(root, f"spill: {outer}/spill\n")
+    with pytest.raises(UsageError) as caught:
+        load_trusted(root)
+    assert caught.value.where == str(outer)

@@ -15,8 +15,8 @@ from test_intake import CANARY, HEADER, ROW, policy, read, refused, written
 
 from policy.errors import InputError, PolicyError
 from policy.load import parse_policy
-from policy.trusted import Trusted
-from tasks import duck
+from policy.trusted import Memory, Trusted
+from tasks import duck, memory
 from tasks.intake import frame as frames
 from tasks.intake import lengths
 from tasks.intake import read as reading
@@ -273,6 +273,17 @@ def test_a_query_of_too_many_rows_is_refused(tmp_path: Path, monkeypatch: pytest
     table = written(tmp_path, HEADER + ROW)
     error = refused(table, tmp_path, query="select i.* from input i, range(1000000000000)")
     assert str(error).startswith("source.query: gives more than 1,000 rows\n")
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
+def test_a_query_that_needs_more_than_the_owners_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_memory", Memory(64 << 20))
+    table = written(tmp_path, HEADER + ROW)
+    much = "select list(hash(r) order by r) as found from range(20000000) t(r)"
+    error = refused(table, tmp_path, query=f"select i.* from input i join ({much}) on len(found) > 0")
+    assert str(error).splitlines()[0] == "source.query: needs more than the 64 MiB of memory_limit"
 
 
 @pytest.mark.enemy(AUTHOR, "stops the work")

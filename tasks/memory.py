@@ -1,0 +1,99 @@
+"""How much memory DuckDB may take, and where it spills: as the store's owner says, for the whole process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from policy.errors import TransientFailure
+from policy.trusted import TRUSTED_FILE, Memory
+
+WHOLE_DISK = "1000TB"  # DuckDB does not see how much room the folder has; the system refuses what is too much
+_FAILED = re.compile(r"SpillFailed: ([^\n]+)")
+_NO_ROOM = ("ENOSPC", "EDQUOT", "EFBIG")
+_memory = Memory()
+
+
+def use_memory(memory: Memory) -> None:
+    """Let the instances that this process makes from now on take so much memory, and spill there."""
+    global _memory  # noqa: PLW0603 -- what the owner allows holds for the process
+    _memory = memory
+
+
+def memory_in_use() -> Memory:
+    """Return what the instances of this process may take."""
+    return _memory
+
+
+def set_memory(connection: duckdb.DuckDBPyConnection, memory: Memory) -> None:
+    """Hold an instance to its memory. Without a folder nothing is ever written to a disk."""
+    if memory.limit is not None:
+        connection.execute(f"SET memory_limit = '{memory.limit} bytes'")
+    if memory.spill is None:
+        connection.execute("SET temp_directory = ''")
+        return
+    from tasks.spill_files import PROTOCOL, SpillFiles
+
+    connection.register_filesystem(SpillFiles(memory.spill))
+    connection.execute(f"SET temp_directory = '{PROTOCOL}://files'")
+    connection.execute(f"SET max_temp_directory_size = '{WHOLE_DISK}'")
+
+
+@contextmanager
+def memory_errors(memory: Memory) -> Iterator[None]:
+    """Say what to do where memory or the disk ends in DuckDB; other errors pass.
+
+    Raises TransientFailure.
+    """
+    failure = None
+    try:
+        yield
+    except duckdb.Error as error:
+        failure = _spill_failure(error, memory) or _memory_failure(error, memory)
+        if failure is None:
+            raise
+    if failure is not None:
+        raise failure from None
+
+
+def raise_if_spilling_failed(error: duckdb.Error) -> None:
+    """Raise TransientFailure for an error that the folder for temporary files caused."""
+    failure = _spill_failure(error, _memory)
+    if failure is not None:
+        raise failure from None
+
+
+def mebibytes(n_bytes: int) -> str:
+    """Return a size in words."""
+    return f"{n_bytes / (1 << 20):,.0f} MiB"
+
+
+def _spill_failure(error: duckdb.Error, memory: Memory) -> TransientFailure | None:
+    """Return what to say of an error in whose text DuckDB repeats that of ours."""
+    failed = _FAILED.search(str(error))
+    if failed is None or memory.spill is None:
+        return None
+    reason = failed[1].strip()
+    finding = f"the system refused a temporary file ({reason})"
+    hint = "Check the disk and the permissions of the folder"
+    if reason in _NO_ROOM:
+        finding, hint = f"the disk has no room for temporary files ({reason})", "Free room on this disk"
+    return TransientFailure(
+        finding,
+        where=str(memory.spill),
+        hint=f"{hint}, or change spill or memory_limit in {TRUSTED_FILE}; then run it again.",
+    )
+
+
+def _memory_failure(error: duckdb.Error, memory: Memory) -> TransientFailure | None:
+    if memory.limit is None or not isinstance(error, duckdb.OutOfMemoryException):
+        return None
+    more = "Give more" if memory.spill is not None else "Give more, or name a folder as spill"
+    return TransientFailure(
+        f"{mebibytes(memory.limit)} are too little for a query over the table",
+        where=f"{TRUSTED_FILE}: memory_limit",
+        hint=f"{more}, and run it again.",
+    )
