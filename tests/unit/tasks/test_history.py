@@ -413,7 +413,7 @@ def test_large_indexes_without_a_table_find_the_same_classes(source: list[Any], 
         bitsets.TABLE_WORDS = words
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(rows, st.lists(rows, min_size=1, max_size=3), st.integers(2, 3))
 def test_people_by_a_tree_narrow_the_same_groups(
     source: list[Any], before: list[list[Any]], l_least: int
