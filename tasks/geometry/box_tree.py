@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.geometry.bitsets import Words, packed
-from tasks.geometry.space import Boxes
-from tasks.types import FloatArray, IntArray
+from tasks.geometry.space import Boxes, distinct_rows
+from tasks.sorting import stable_order
+from tasks.types import BoolArray, FloatArray, IntArray
 
 FAN = 8
 WORD = 64  # bits
@@ -140,12 +141,28 @@ class BoxTree:
     def __len__(self) -> int:
         return len(self.order)
 
-    def pairs(self, boxes: PackedBoxes) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield which box overlaps which of the tree, ascending, all of one box at once."""
+    def in_common(self, sets: Words) -> list[Words]:
+        """Return for the nodes of every height what the `sets` (N, w) of all their boxes have in common."""
+        levels = [sets[self.order]]
+        while len(levels) < len(self._sizes):
+            levels.append(np.bitwise_and.reduceat(levels[-1], np.arange(0, len(levels[-1]), FAN)))
+        return levels
+
+    def pairs(
+        self, boxes: PackedBoxes, asked: Callable[[int, IntArray, IntArray], BoolArray] | None = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield which box overlaps which of the tree, ascending, all of one box at once.
+
+        Only those pairs of which `asked(height, line, node)` tells that they are wanted, or some below them.
+        """
         fields = _Fields.of(boxes)
 
         def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
-            return fields.overlapping(line, self._levels[height], node)
+            line, node = fields.overlapping(line, self._levels[height], node)
+            if asked is not None:
+                kept = np.flatnonzero(asked(height, line, node))
+                line, node = line.take(kept), node.take(kept)
+            return line, node
 
         for line, node in descend(self._sizes, len(boxes), meet):
             key = np.sort(line * len(self) + self.order[node])
@@ -212,18 +229,20 @@ def spatial_order(boxes: PackedBoxes, far: Sequence[float] = ()) -> IntArray:
     ranks = [np.unique(middle, return_inverse=True)[1] for middle in middles]
     chosen = [i for i, rank in enumerate(ranks) if n and rank.max() > 0 and (not far or far[i] > 0)]
     order = np.arange(n)
+    stacked = np.stack([ranks[i] for i in chosen]) if chosen else np.empty((0, n), dtype=np.int64)
     size = 1 << max(n - 1, 1).bit_length()
     while size > FAN and chosen:
         first, spread = np.arange(0, n, size), []
-        for i in chosen:
-            here = ranks[i][order]
+        for place, i in enumerate(chosen):
+            here = stacked[place].take(order)
             width = np.maximum.reduceat(here, first) - np.minimum.reduceat(here, first)
             width = width / ranks[i].max() if not far or i < p else width > 0
             spread.append(width * (far[i] if far else 1.0))
         widest = np.argmax(spread, axis=0)
         part = np.arange(n) // size
-        key = np.stack([ranks[i] for i in chosen])[widest[part], order]
-        order = order[np.lexsort((key, part))]
+        key = part * (n + 1)
+        key += stacked[widest[part], order]
+        order = order[stable_order(key)]
         size //= 2
     return order
 
@@ -241,8 +260,10 @@ def _finite(bounds: FloatArray) -> FloatArray:
 
 def _middle(bits: Words) -> FloatArray:
     """Return the mean place of the values of each set (n, w), -1 for one without any."""
-    marks = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+    first, place = distinct_rows(bits.T)
+    marks = np.unpackbits(bits[first].view(np.uint8), axis=1, bitorder="little")
     count = marks.sum(axis=1, dtype=np.int64)
-    return np.where(
+    middle = np.where(
         count > 0, marks @ np.arange(marks.shape[1], dtype=np.float64) / np.maximum(count, 1), -1.0
     )
+    return np.asarray(middle[place])

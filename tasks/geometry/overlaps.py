@@ -29,7 +29,8 @@ class Overlaps:
         return len(self._boxes)
 
     @cached_property
-    def _tree(self) -> BoxTree:
+    def tree(self) -> BoxTree:
+        """The boxes as a tree."""
         return BoxTree(pack_boxes(self._boxes))
 
     @cached_property
@@ -41,7 +42,7 @@ class Overlaps:
         """Tell whether boxes like these, of which the first that are asked about decide, meet few."""
         if self._by_tree is None and len(boxes):
             sample = np.unique(np.linspace(0, len(boxes) - 1, SAMPLE).astype(np.int64))
-            visits = self._tree.visits(pack_boxes(boxes.take(sample)))
+            visits = self.tree.visits(pack_boxes(boxes.take(sample)))
             self._by_tree = visits * BITS < len(sample) * len(self)
         return bool(self._by_tree)
 
@@ -51,7 +52,7 @@ class Overlaps:
         Cost: by the tree about log N and the pairs for each box, by bits N / 64 words a quasi-identifier.
         """
         if self.meets_few(boxes):
-            yield from self._tree.pairs(pack_boxes(boxes))
+            yield from self.tree.pairs(pack_boxes(boxes))
             return
         for first in range(0, len(boxes), ROWS):
             rows = np.arange(first, min(first + ROWS, len(boxes)))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.bitsets import ClassIndex, Words, packed, places
+from tasks.geometry.box_tree import pack_boxes
 from tasks.geometry.candidates import find_containing
 from tasks.geometry.cells import cells_of
 from tasks.geometry.overlaps import Overlaps
@@ -54,7 +55,14 @@ class History:
     @cached_property
     def by_release(self) -> tuple[Overlaps, ...]:
         """The classes of each release by themselves."""
+        if self.n_releases == 1:
+            return (self.overlaps,)
         return tuple(Overlaps(self.boxes.take(self.release == one)) for one in range(self.n_releases))
+
+    @cached_property
+    def in_common(self) -> tuple[list[Words], ...]:
+        """The values that all classes of a node have, at every height of the tree, an attribute."""
+        return tuple(self.overlaps.tree.in_common(values) for values in self.values)
 
     @property
     def index(self) -> ClassIndex:
@@ -245,11 +253,32 @@ def pairwise_failures(boxes: Boxes, history: History, columns: Mapping[int, Requ
     """Return the compatible pairs that fail, (3, m): a class, the earlier class, and the attribute."""
     own = {c: packed(boxes.present[c]) for c in columns}
     found = [np.empty((3, 0), dtype=np.int64)]
-    for line, place in history.overlaps.pairs(boxes):
+    for line, place in _pairs_that_may_fail(boxes, own, history, columns):
         for c, required in columns.items():
             _, bad = _failing_pairs(boxes, own[c], history, c, required, line, place)
             found.append(np.stack([line[bad], place[bad], np.full(len(bad), c)]))
     return np.concatenate(found, axis=1)
+
+
+def _pairs_that_may_fail(
+    boxes: Boxes, own: Mapping[int, Words], history: History, columns: Mapping[int, Required]
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the pairs as `Overlaps.pairs`, some of those that pass apart.
+
+    Classes that all have enough of the same values as a box pass beside it: a tree need not be looked at
+    below them. `own[a]` are the values of the boxes.
+    """
+    if not history.overlaps.meets_few(boxes):
+        yield from history.overlaps.pairs(boxes)
+        return
+
+    def asked(height: int, line: IntArray, node: IntArray) -> BoolArray:
+        few = np.zeros(len(line), dtype=bool)
+        for c, required in columns.items():
+            few |= required.sizes(own[c][line] & history.in_common[c][height][node]) < required.least
+        return few
+
+    yield from history.overlaps.tree.pairs(pack_boxes(boxes), asked)
 
 
 def _failing_pairs(
@@ -292,6 +321,13 @@ class Allowed:
 
     masks: dict[int, NDArray[np.uint64]]
     seen: dict[int, BoolArray]
+
+    def by_all(self) -> dict[int, Words]:
+        """Return what all releases that any class contains a person in allow together, (points, words)."""
+        return {
+            c: np.bitwise_and.reduce(np.where(self.seen[c][:, :, None], masks, ~np.uint64(0)), axis=1)
+            for c, masks in self.masks.items()
+        }
 
 
 def allowed_values(points: Points, history: History, columns: Sequence[int]) -> Allowed:

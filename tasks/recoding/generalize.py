@@ -9,6 +9,7 @@ from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.base import as_published, rows_of, set_texts
 from tasks.recoding.hierarchy import close_intervals, covers_of, intervals_of_one_level, with_levels
 from tasks.recoding.reused import cells_of_groups, with_reused_cells
+from tasks.sorting import stable_order
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded
 
 
@@ -24,7 +25,7 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     column.
     """
     kept = np.flatnonzero(labels >= 0)
-    order = kept[np.argsort(labels[kept], kind="stable")]
+    order = kept[stable_order(labels[kept])]
     size = np.bincount(labels[kept]).astype(np.int64)
     starts = np.cumsum(size) - size
     closed, one_level = (policy.method.recoding == name for name in ("hierarchy", "full-domain"))

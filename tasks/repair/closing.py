@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from policy.model import ReleasePolicy
 from tasks.geometry.space import Boxes, Space
@@ -19,7 +20,7 @@ from tasks.recoding.hierarchy import (
     interval_levels,
     with_levels,
 )
-from tasks.types import BoolArray, PreparedTable
+from tasks.types import BoolArray, IntArray, PreparedTable
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,30 @@ class Closing:
     """What turns the joined cells of groups into those that they are published with.
 
     It only `widens` them where that may cost: a set that has all of the table's values costs as much as `*`.
+    `present` are the values of each set that the table has.
     """
 
     close: Callable[[Boxes], Boxes]
     widens: bool
+    present: Sequence[IntArray]
 
     def __call__(self, boxes: Boxes) -> Boxes:
         """Return the boxes, closed."""
         return self.close(boxes)
+
+    def close_one(self, boxes: Boxes, place: int) -> None:
+        """Close the box at `place`, where it stands."""
+        if self.widens:
+            closed = self.close(boxes.take(np.array([place])))
+            for marks, own in zip(columns_of(boxes), columns_of(closed), strict=True):
+                marks[place] = own[0]
+            return
+        for column, (member, present) in enumerate(zip(boxes.member, self.present, strict=True)):
+            own = member[place]
+            if len(present) > 1 and (own if len(present) == len(own) else own[present]).all():
+                boxes.whole[place, column] = True
+            if boxes.whole[place, column]:
+                own[:] = True
 
 
 def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Closing:
@@ -80,4 +97,9 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
             member.append(marks | whole[:, column, None])
         return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
 
-    return Closing(close, widens=bool(numeric or covers))
+    return Closing(close, bool(numeric or covers), present)
+
+
+def columns_of(boxes: Boxes) -> tuple[NDArray[np.generic], ...]:
+    """Return the arrays of the boxes in which a merge changes a row."""
+    return boxes.low, boxes.high, boxes.whole, *boxes.member, *boxes.present

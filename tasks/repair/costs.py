@@ -8,15 +8,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.geometry.bitsets import Words
 from tasks.geometry.box_tree import FAN, PackedBoxes
 from tasks.repair.measure import Measure
 from tasks.types import FloatArray, IntArray
 
 T = TypeVar("T", bound=np.generic)
 Counts = NDArray[np.unsignedinteger]
+Bits = NDArray[np.unsignedinteger]
 
 SLACK = 1e-9  # by which the bound of a cost gives way to rounding
+NARROW = (np.uint8, np.uint16, np.uint32)
+STEP = 2  # columns after which pairs are left out that cost too much already
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Category:
     """A set that counts: its words from `begin` to `end`, its weight, and how many values the table has of it
     and the space, `width`.
 
-    `penalty[m]` is what a cell with m values costs; `dtype` counts them, and one more.
+    `penalty[m]` is what a cell with m values costs; `dtype` counts them, and one more. `word` holds as many
+    bits as one of its words needs.
     """
 
     begin: int
@@ -43,19 +46,23 @@ class Category:
     width: int
     penalty: FloatArray
     dtype: type[np.unsignedinteger]
+    word: type[np.unsignedinteger]
 
 
 @dataclass(frozen=True)
 class Cells:
     """The cells of n groups, by columns (n,): `low` and `high` of each number that counts, the `bits` of the
     words of each set that counts, how many values each such set has (`count`), and a group's `ncp`.
+
+    `so_far` is the part of `ncp` that the numbers and the first sets have, after each `STEP` of them.
     """
 
     low: list[FloatArray]
     high: list[FloatArray]
-    bits: list[list[Words]]
+    bits: list[list[Bits]]
     count: list[Counts]
     ncp: FloatArray
+    so_far: list[FloatArray]
 
     def __len__(self) -> int:
         return len(self.ncp)
@@ -68,12 +75,13 @@ class Cells:
             [[each.take(index) for each in words] for words in self.bits],
             [each.take(index) for each in self.count],
             self.ncp.take(index),
+            [each.take(index) for each in self.so_far],
         )
 
     def columns(self) -> list[NDArray[np.generic]]:
         """Return all columns."""
         bits = [each for words in self.bits for each in words]
-        return [*self.low, *self.high, *bits, *self.count, self.ncp]
+        return [*self.low, *self.high, *bits, *self.count, self.ncp, *self.so_far]
 
 
 @dataclass(frozen=True)
@@ -88,8 +96,8 @@ class Nodes:
     low: list[tuple[FloatArray, FloatArray]]
     high: list[tuple[FloatArray, FloatArray]]
     count: list[tuple[Counts, Counts]]
-    none: list[list[Words]]
-    every: list[list[Words]]
+    none: list[list[Bits]]
+    every: list[list[Bits]]
 
     @classmethod
     def of(cls, cells: Cells, size: IntArray) -> Nodes:
@@ -113,7 +121,7 @@ class Nodes:
         def ends(both: tuple[NDArray[T], NDArray[T]]) -> tuple[NDArray[T], NDArray[T]]:
             return np.minimum.reduceat(both[0], first), np.maximum.reduceat(both[1], first)
 
-        def common(sets: list[list[Words]]) -> list[list[Words]]:
+        def common(sets: list[list[Bits]]) -> list[list[Bits]]:
             return [[np.bitwise_and.reduceat(each, first) for each in words] for words in sets]
 
         return Nodes(
@@ -140,35 +148,52 @@ class Costs:
                 penalty = weight * np.minimum(np.arange(width + 1) / n_values, 1.0)
                 penalty[1] = 0.0
                 dtype = np.uint8 if width < 255 else np.uint32
-                self.sets.append(Category(begin, end, weight, n_values, width, penalty, dtype))
+                word = next((each for each in NARROW if width <= np.iinfo(each).bits), np.uint64)
+                self.sets.append(Category(begin, end, weight, n_values, width, penalty, dtype, word))
 
     def cells_of(self, boxes: PackedBoxes) -> Cells:
         """Return the cells of groups with these boxes."""
         low = [np.ascontiguousarray(boxes.low[:, each.column]) for each in self.numbers]
         high = [np.ascontiguousarray(boxes.high[:, each.column]) for each in self.numbers]
         bits = [
-            [np.ascontiguousarray(boxes.bits[:, word]) for word in range(each.begin, each.end)]
+            [boxes.bits[:, word].astype(each.word) for word in range(each.begin, each.end)]
             for each in self.sets
         ]
         return self._cells(len(boxes), low, high, bits)
 
-    def joined(self, cells: Cells, one: IntArray, other: IntArray) -> Cells:
-        """Return the cells of groups (n,) joined with others (n,)."""
-        return self._cells(
-            len(one),
-            [np.minimum(each[one], each[other]) for each in cells.low],
-            [np.maximum(each[one], each[other]) for each in cells.high],
-            [[each[one] | each[other] for each in words] for words in cells.bits],
-        )
+    def join(self, cells: Cells, group: int, partner: int) -> None:
+        """Make the cells of `group` those of the two groups joined."""
+        ncp = 0.0
+        for number, low, high in zip(self.numbers, cells.low, cells.high, strict=True):
+            low[group] = least = min(low.item(group), low.item(partner))
+            high[group] = most = max(high.item(group), high.item(partner))
+            ncp += number.weight * min((most - least) / number.span, 1.0)
+        so_far = iter(cells.so_far)
+        for place, (each, words, count) in enumerate(zip(self.sets, cells.bits, cells.count, strict=True)):
+            if self._stops(place):
+                next(so_far)[group] = ncp
+            n_values = 0
+            for word in words:
+                word[group] = both = word.item(group) | word.item(partner)
+                n_values += both.bit_count()
+            count[group] = n_values
+            ncp += each.penalty.item(n_values)
+        cells.ncp[group] = ncp
 
-    def _cells(self, n: int, low: list[FloatArray], high: list[FloatArray], bits: list[list[Words]]) -> Cells:
+    def _cells(self, n: int, low: list[FloatArray], high: list[FloatArray], bits: list[list[Bits]]) -> Cells:
         count = [_counted(words, each.dtype) for words, each in zip(bits, self.sets, strict=True)]
-        ncp = np.zeros(n)
+        ncp, so_far = np.zeros(n), list[FloatArray]()
         for number, least, most in zip(self.numbers, low, high, strict=True):
             ncp += number.weight * np.minimum((most - least) / number.span, 1.0)
-        for each, n_values in zip(self.sets, count, strict=True):
+        for place, (each, n_values) in enumerate(zip(self.sets, count, strict=True)):
+            if self._stops(place):
+                so_far.append(ncp.copy())
             ncp += each.penalty.take(n_values)
-        return Cells(low, high, bits, count, ncp)
+        return Cells(low, high, bits, count, ncp, so_far)
+
+    def _stops(self, place: int) -> bool:
+        """Tell whether pairs are left out before the set at `place`."""
+        return place > 0 and (len(self.numbers) + place) % STEP == 0
 
     def merged(
         self,
@@ -183,6 +208,17 @@ class Costs:
 
         Without `line`, `place` (m, n) are those that each group is merged with.
         """
+        ncp = self._numbers_merged(one, line, other, place)
+        for each, words, their_words in zip(self.sets, one.bits, other.bits, strict=True):
+            both = [
+                _of(mine, line) | theirs.take(place) for mine, theirs in zip(words, their_words, strict=True)
+            ]
+            ncp += each.penalty.take(_counted(both, each.dtype))
+        mine, theirs = _of(size, line), others.take(place)
+        return np.asarray((theirs + mine) * ncp - theirs * other.ncp.take(place) - mine * _of(one.ncp, line))
+
+    def _numbers_merged(self, one: Cells, line: IntArray | None, other: Cells, place: IntArray) -> FloatArray:
+        """Return the part of the NCP of merged groups that their numbers have."""
         ncp = np.zeros(place.shape)
         for number, low, high, their_low, their_high in zip(
             self.numbers, one.low, one.high, other.low, other.high, strict=True
@@ -191,13 +227,40 @@ class Costs:
             width -= np.minimum(_of(low, line), their_low.take(place))
             width /= number.span
             ncp += number.weight * np.minimum(width, 1.0)
-        for each, words, their_words in zip(self.sets, one.bits, other.bits, strict=True):
+        return ncp
+
+    def merged_within(
+        self,
+        one: Cells,
+        size: IntArray,
+        line: IntArray,
+        other: Cells,
+        others: IntArray,
+        place: IntArray,
+        limit: FloatArray,
+    ) -> tuple[IntArray, FloatArray]:
+        """Return which of the pairs may cost no more than the `limit` of their line, and what they cost.
+
+        The costs are those of `merged`. Some that are returned may cost more. No column of a group costs less
+        once it is merged: what the first columns add is what the merge costs at least.
+        """
+        kept, stops = np.arange(len(line)), 0
+        mine, theirs = size.take(line), others.take(place)
+        ncp = self._numbers_merged(one, line, other, place)
+        for at, (each, words, their_words) in enumerate(zip(self.sets, one.bits, other.bits, strict=True)):
+            if self._stops(at):
+                least = theirs * (ncp - other.so_far[stops].take(place))
+                least += mine * (ncp - one.so_far[stops].take(line))
+                near = np.flatnonzero(least <= limit.take(line) + SLACK)
+                kept, line, place = kept.take(near), line.take(near), place.take(near)
+                mine, theirs, ncp, stops = mine.take(near), theirs.take(near), ncp.take(near), stops + 1
             both = [
-                _of(mine, line) | theirs.take(place) for mine, theirs in zip(words, their_words, strict=True)
+                word.take(line) | their.take(place) for word, their in zip(words, their_words, strict=True)
             ]
             ncp += each.penalty.take(_counted(both, each.dtype))
-        mine, theirs = _of(size, line), others.take(place)
-        return np.asarray((theirs + mine) * ncp - theirs * other.ncp.take(place) - mine * _of(one.ncp, line))
+        return kept, np.asarray(
+            (theirs + mine) * ncp - theirs * other.ncp.take(place) - mine * one.ncp.take(line)
+        )
 
     def least(
         self, one: Cells, size: IntArray, line: IntArray | None, nodes: Nodes, place: IntArray
@@ -235,12 +298,12 @@ class Costs:
     def _grown(
         self,
         each: Category,
-        words: list[Words],
+        words: list[Bits],
         n: Counts,
         line: IntArray | None,
         counts: tuple[Counts, Counts],
-        none: list[Words],
-        every: list[Words],
+        none: list[Bits],
+        every: list[Bits],
         place: IntArray,
     ) -> tuple[Counts, Counts]:
         """Return how many values a group's set gains at least, and that of any group of a node."""
@@ -262,7 +325,7 @@ def _of(column: NDArray[T], line: IntArray | None) -> NDArray[T]:
     return column[:, None] if line is None else column.take(line)
 
 
-def _counted(words: list[Words], dtype: type[np.unsignedinteger]) -> Counts:
+def _counted(words: list[Bits], dtype: type[np.unsignedinteger]) -> Counts:
     """Return how many values the sets with these words have."""
     found = np.bitwise_count(words[0]).astype(dtype, copy=False)
     for word in words[1:]:

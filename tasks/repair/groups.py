@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
 from tasks.geometry.space import Boxes, Space, boxes_of, counts_of, distinct_rows
 from tasks.repair.closing import Closing
+from tasks.sorting import stable_order
 from tasks.types import BoolArray, IntArray
 
 
@@ -36,9 +36,12 @@ class Groups:
 
     def join(self, group: int, partner: int) -> None:
         """Make `partner` part of `group`."""
-        merged = self.merged(group, np.array([partner]))
-        for marks, joined in zip(_columns(self.boxes), _columns(merged), strict=True):
-            marks[group] = joined[0]
+        boxes = self.boxes
+        boxes.low[group] = np.minimum(boxes.low[group], boxes.low[partner])
+        boxes.high[group] = np.maximum(boxes.high[group], boxes.high[partner])
+        for marks in (boxes.whole, *boxes.member, *boxes.present):
+            marks[group] |= marks[partner]
+        self.close.close_one(boxes, group)
         self.size[group] += self.size[partner]
         for counts in self.counts.values():
             counts[group] += counts[partner]
@@ -74,10 +77,6 @@ class Groups:
         return len(living) - len(first)
 
 
-def _columns(boxes: Boxes) -> tuple[NDArray[np.generic], ...]:
-    return boxes.low, boxes.high, boxes.whole, *boxes.member, *boxes.present
-
-
 def groups_of(labels: IntArray, classes: EquivalenceClasses, space: Space, close: Closing) -> Groups:
     """Return the groups of `labels` (n,), of which `classes` are the cells, in a space that holds them."""
     return Groups(
@@ -94,6 +93,6 @@ def groups_of(labels: IntArray, classes: EquivalenceClasses, space: Space, close
 def _members(labels: IntArray, n_groups: int) -> list[IntArray]:
     """Return the records of each group."""
     kept = np.flatnonzero(labels >= 0)
-    order = kept[np.argsort(labels[kept], kind="stable")]
+    order = kept[stable_order(labels[kept])]
     ends = np.cumsum(np.bincount(labels[kept], minlength=n_groups)).tolist()
     return [order[first:end] for first, end in zip([0, *ends], ends, strict=False)]

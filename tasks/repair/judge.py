@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from tasks.geometry.bitsets import Words, packed
+from tasks.geometry.box_tree import pack_boxes
 from tasks.geometry.candidates import find_containing
 from tasks.geometry.cells import cells_of
 from tasks.geometry.overlaps import Overlaps
@@ -114,17 +116,37 @@ class Judge:
             self._mark_narrowed(failing, own, self._by_person, line[inside], rows[inside])
         if self._cells:
             passing = np.flatnonzero(~failing)
-            for line, point in self._inside(boxes.take(passing)):
+            some = {c: words[passing] for c, words in own.items()}
+            for line, point in self._inside(boxes.take(passing), some):
                 self._mark_narrowed(failing, own, self._by_cells, passing[line], point)
         return failing
 
-    def _inside(self, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield which group has which points in its cells: tile by tile where there are many groups."""
-        if len(boxes) < MANY:
+    @cached_property
+    def _left(self) -> dict[int, list[Words]]:
+        """What all releases leave all people of each node of the tree, for every height, an attribute."""
+        return {c: self._people.tree.in_common(left) for c, left in self._by_cells.allowed.by_all().items()}
+
+    def _inside(self, boxes: Boxes, own: dict[int, Words]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield which group has which points in its cells, some apart who are not narrowed.
+
+        `own` are the values of each group. Whom all releases together leave l of them, no choice narrows: a
+        tree need not be looked at below such people. Else, tile by tile where there are many groups.
+        """
+        if self._people.meets_few(boxes):
+
+            def asked(height: int, line: IntArray, node: IntArray) -> BoolArray:
+                few = np.zeros(len(line), dtype=bool)
+                for c, required in self._required.items():
+                    left = required.sizes(own[c][line] & self._left[c][height][node])
+                    few |= left < required.least
+                return few
+
+            yield from self._people.tree.pairs(pack_boxes(boxes), asked)
+        elif len(boxes) < MANY:
             yield from self._people.pairs(boxes)
-            return
-        for found in find_containing(self._points.numbers, self._points.codes, cells_of(boxes)):
-            yield found.classes, np.repeat(found.people, found.n_classes())
+        else:
+            for found in find_containing(self._points.numbers, self._points.codes, cells_of(boxes)):
+                yield found.classes, np.repeat(found.people, found.n_classes())
 
     def _mark_narrowed(
         self, failing: BoolArray, own: dict[int, Words], views: _Views, line: IntArray, row: IntArray

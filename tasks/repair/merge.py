@@ -222,13 +222,14 @@ class _Search:
     def _partner(self, group: int, tried: Iterable[IntArray]) -> int | None:
         """Return the first neighbour with which the group passes, or None."""
         changed = self.neighbours.changed
+        known: Mapping[tuple[int, int], bool] = {} if changed[group] else self.fails
         other: int
         fails: dict[int, bool] = {}
         for part in tried:
             others = part.tolist()
             for place, other in enumerate(others):
-                if other not in fails and (group, other) in self.fails and not changed[[group, other]].any():
-                    fails[other] = self.fails[group, other]
+                if other not in fails and (group, other) in known and not changed[other]:
+                    fails[other] = known[group, other]
                 elif other not in fails:
                     asked = others[place : place + NEXT]
                     fails.update(zip(asked, self._judge([(group, one) for one in asked]), strict=True))

@@ -69,10 +69,10 @@ class Neighbours:
         """Note that a partner became part of a group."""
         if self._groups.close.widens:
             now = self._costs.cells_of(pack_boxes(self._groups.boxes.take(np.array([group]))))
+            for column, one in zip(self._cells.columns(), now.columns(), strict=True):
+                column[group] = one[0]
         else:
-            now = self._costs.joined(self._cells, np.array([group]), np.array([partner]))
-        for column, one in zip(self._cells.columns(), now.columns(), strict=True):
-            column[group] = one[0]
+            self._costs.join(self._cells, group, partner)
         self.changed[[group, partner]] = True
         self._grown.add(group)
         self._grown.discard(partner)
@@ -100,12 +100,16 @@ class Neighbours:
                 ranking = known or self._ranked(np.array([group]), within, most)[0]
                 still = ~self.changed[ranking.others]
                 others, costs = ranking.others[still], ranking.cost[still]
-                near = also_cost < np.inf
+                near = np.flatnonzero(also_cost < np.inf)
                 if not ranking.complete:
                     last, last_cost = ranking.others[-1], ranking.cost[-1]
-                    near = (also_cost < last_cost) | ((also_cost == last_cost) & (also < last))
-                others, costs = np.append(others, also[near]), np.append(costs, also_cost[near])
-                others = others[np.lexsort((others, costs))][seen:limit]
+                    near = np.flatnonzero(
+                        (also_cost < last_cost) | ((also_cost == last_cost) & (also < last))
+                    )
+                if len(near):
+                    others, costs = np.append(others, also[near]), np.append(costs, also_cost[near])
+                    others = others[np.lexsort((others, costs))]
+                others = others[seen:limit]
                 yield others
                 seen += len(others)
                 if ranking.complete or seen >= limit:
@@ -152,7 +156,8 @@ class Neighbours:
             other = self._order.take(node)
             kept = np.flatnonzero((other != asked.take(line)) & ~self.changed.take(other))
             line, node, other = line.take(kept), node.take(kept), other.take(kept)
-            cost = self._costs.merged(cells, size, line, self._leaves, self._size, node)
+            kept, cost = self._costs.merged_within(cells, size, line, self._leaves, self._size, node, limit)
+            line, other = line.take(kept), other.take(kept)
             if self._groups.close.widens:
                 kept = np.flatnonzero(cost - SLACK <= limit.take(line))
                 line, other = line.take(kept), other.take(kept)

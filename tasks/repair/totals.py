@@ -24,6 +24,7 @@ from tasks.history.required import Required, required_of
 from tasks.history.totals import exposed, several, surpluses
 from tasks.recoding.generalize import generalized
 from tasks.repair.round_cache import RoundCache
+from tasks.sorting import stable_order
 from tasks.types import BoolArray, IntArray, PreparedTable
 
 
@@ -137,10 +138,13 @@ class _Queues:
     def __init__(self, kind: IntArray, label: IntArray, rank: IntArray, enough: int) -> None:
         self._label, self._rank, self._enough = label, rank, enough
         self._size = np.bincount(label[label >= 0])
-        inside = np.flatnonzero(kind >= 0)
-        spare = np.minimum(self._size[label[inside]], enough)
-        self._order = inside[np.lexsort((rank[inside], -spare, kind[inside]))]
-        self._spare = np.minimum(self._size[label[self._order]], enough)
+        by_rank = np.empty_like(rank)
+        by_rank[rank] = np.arange(len(rank))
+        inside = by_rank[kind[by_rank] >= 0]
+        spare = np.minimum(self._size, enough)[label[inside]]
+        place = kind[inside] * (enough + 1) + (enough - spare)
+        order = stable_order(place)
+        self._order, self._spare = inside[order], spare[order]
         self.count = np.bincount(kind[inside])
         self._end = np.cumsum(self.count)
         self._next = self._end - self.count
@@ -235,7 +239,8 @@ def _differences(
     groups = np.full(len(labels), -1, dtype=np.int64)
     if not earlier or not len(inside):
         return [], groups
-    groups[inside] = np.unique(labels[inside], return_inverse=True)[1]
+    some = np.bincount(labels[inside]) > 0
+    groups[inside] = (np.cumsum(some) - 1)[labels[inside]]
     classes = generalized(table, groups, policy)
     space = space_of([classes, *(each for _, each in earlier)], table)
     history = cache.history(policy, earlier, space, apart)

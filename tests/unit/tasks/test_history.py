@@ -9,11 +9,11 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.geometry import bitsets, overlaps
+from tasks.geometry import bitsets, box_tree, overlaps
 from tasks.geometry.bitsets import packed
 from tasks.geometry.space import Boxes, boxes_of, points_of, space_of
 from tasks.history import intersection as comparison
@@ -25,10 +25,12 @@ from tasks.history.intersection import (
     narrowed,
     pairwise,
     pairwise_fails,
+    pairwise_failures,
     whole_history,
 )
 from tasks.history.required import Required
 from tasks.recoding.generalize import generalized
+from tasks.repair.judge import Judge
 from tasks.types import BoolArray
 from tests.support.small import prepared, small_policy
 
@@ -263,6 +265,25 @@ def test_pairs_by_a_tree_are_those_by_bits(source: list[Any], before: list[list[
         assert replace(tree, failing=bits.failing) == bits
 
 
+@given(rows, st.lists(rows, min_size=1, max_size=3), st.integers(2, 3), st.sampled_from([2, 8]))
+def test_a_tree_leaves_out_no_pair_that_fails(
+    source: list[Any], before: list[list[Any]], l_least: int, fan: int
+) -> None:
+    now, earlier = classes_of(source), [(str(i), classes_of(each)) for i, each in enumerate(before)]
+    space = space_of([now, *(c for _, c in earlier)])
+    boxes, columns, found = boxes_of(now, space), [*range(len(space.sensitive))], []
+    for by_tree in (True, False):
+        history = history_of(earlier, space, POLICY)
+        assert history is not None
+        with (
+            patch.object(overlaps.Overlaps, "meets_few", return_value=by_tree),
+            patch.object(box_tree, "FAN", fan),
+        ):
+            pairs = pairwise_failures(boxes, history, columns, l_least)
+        found.append(sorted(pairs.T.tolist()))
+    assert found[0] == found[1]
+
+
 def test_people_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(6)
     made = [
@@ -398,3 +419,52 @@ def test_large_indexes_without_a_table_find_the_same_classes(source: list[Any], 
         assert np.array_equal(bitsets.ClassIndex(history.boxes).overlapping(boxes), found)
     finally:
         bitsets.TABLE_WORDS = words
+
+
+@settings(max_examples=20)
+@given(rows, st.lists(rows, min_size=1, max_size=3), st.integers(2, 3))
+def test_people_by_a_tree_narrow_the_same_groups(
+    source: list[Any], before: list[list[Any]], l_least: int
+) -> None:
+    table, earlier = prepared(POLICY, source), [(str(i), classes_of(each)) for i, each in enumerate(before)]
+    now = classes_of(source)
+    space = space_of([now, *(c for _, c in earlier)], table)
+    boxes, columns, found = boxes_of(now, space), [*range(len(space.sensitive))], []
+    members = [np.empty(0, dtype=np.int64)] * len(boxes)
+    for by_tree in (True, False):
+        history = history_of(earlier, space, POLICY)
+        assert history is not None
+        with (
+            patch.object(overlaps.Overlaps, "meets_few", return_value=by_tree),
+            patch.object(box_tree, "FAN", 2),
+        ):
+            found.append(Judge(history, points_of(table, space), columns, l_least).fails(boxes, members))
+    assert found[0].tolist() == found[1].tolist()
+
+
+def test_a_tree_leaves_out_nobody_whom_two_releases_narrow() -> None:
+    def of_one_age(illnesses: list[str]) -> list[Any]:
+        return [
+            (1, "a", "x", illness, mood)
+            for illness, mood in zip(illnesses, ["good", "bad"] * 2, strict=False)
+        ]
+
+    now = classes_of(of_one_age(["flu", "hiv", "cold"]))
+    earlier = [
+        ("r1", classes_of(of_one_age(["flu", "hiv"]))),
+        ("r2", classes_of(of_one_age(["hiv", "cold"]))),
+    ]
+    space = space_of([now, *(c for _, c in earlier)])
+    history = history_of(earlier, space, POLICY)
+    assert history is not None
+    points = points_of(prepared(POLICY, of_one_age(["flu"])), space)
+    boxes, nobody = boxes_of(now, space), [np.empty(0, dtype=np.int64)]
+    with patch.object(overlaps.Overlaps, "meets_few", return_value=True):
+        assert Judge(history, points, [0], 2).fails(boxes, nobody).tolist() == [True]
+        assert not pairwise_fails(boxes, history, [0], 2).any()
+    one_told = history_of(earlier[:1], space, POLICY)
+    assert one_told is not None
+    with patch.object(overlaps.Overlaps, "meets_few", return_value=True):
+        assert Judge(one_told, points, [0], 2).fails(boxes, nobody).tolist() == [False]
+        one_value = classes_of(of_one_age(["flu", "cold"]))
+        assert pairwise_fails(boxes_of(one_value, space), history, [0], 2).all()
