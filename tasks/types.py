@@ -77,6 +77,7 @@ class PreparedTable:
     weights: FloatArray | None = None  # (n,) people of the population that a record stands for, over 0
     identifying: pd.DataFrame | None = None  # key and identifiers as text, to look for in what is published
     draw_key: bytes = field(default=b"", repr=False)
+    overall: dict[str, IntArray] | None = None  # of a fragment: the whole table's counts of sensitive values
 
     @property
     def n_records(self) -> int:
