@@ -331,6 +331,17 @@ class ReleasePolicy(Section):
         return self
 
     @model_validator(mode="after")
+    def _known_values_are_cells(self) -> Self:
+        noised = [name for name in self.roles.quasi_identifiers if self.form(name) is Form.NOISED]
+        for model in ("km", "lkc"):
+            if noised and getattr(self.gates.models, model) is not None:
+                raise ValueError(
+                    f"gates.models.{model} needs a cell of every quasi-identifier, and recoding: "
+                    f"{self.method.recoding} adds noise to '{noised[0]}': choose another recoding"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _missing_is_no_node(self) -> Self:
         # Cells of earlier releases are read by the hierarchies of today: a node stands for its leaves there.
         found = {f"quasi_identifiers.{name}": qi.hierarchy for name, qi in self.roles.categorical.items()}

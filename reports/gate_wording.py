@@ -120,6 +120,10 @@ GATES: dict[str, tuple[str, str]] = {
         "For how many people of the population does a class stand, at least?",
         "Each class is estimated to stand for at least {value} people of the population.",
     ),
+    "levels": (
+        "Is every column published at the level that the policy decides?",
+        "No column is generalized above the level that the policy decides.",
+    ),
     "population_uniqueness": (
         "How many people are estimated to be unique in the population?",
         "An estimated {value:share} of the people share their exact values with nobody in the population.",

@@ -168,7 +168,7 @@ def _narrowed_to(basis: str, curve: Document) -> str:
 
 def _class_sizes(figures: Document) -> list[Picture]:
     found = figures.get("classes")
-    if not found:
+    if not found or not found["n"]:
         return []
     rows = [
         {

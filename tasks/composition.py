@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import pandas as pd
 from policy.model import AttributePrivacy, ReleasePolicy
 from policy.period import periods_apart
 from policy.privacy_models import Models
+from policy.recoding import contains_its_people
 from release_store.records import EquivalenceClasses, Release
 from tasks.aggregation.enforce import enforced
 from tasks.history.following import may_follow_nobody
@@ -22,10 +23,11 @@ from tasks.history.selection import select_history
 from tasks.history.subjects import Unfit
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
-from tasks.partitioning.constraints import constraints_of
+from tasks.partitioning.constraints import constraints_of, overall_counts
 from tasks.partitioning.fragments import fragments
 from tasks.partitioning.parts import LhdParameters
 from tasks.recoding.draws import seed_of
+from tasks.recoding.equal_cells import joined_equal
 from tasks.repair.followers import Followers
 from tasks.repair.growth import acceptance
 from tasks.repair.known_values import asks_for_known_values, merged_for_known_values
@@ -84,11 +86,14 @@ def fragments_of(
 
     Raises ValueError where what `engine` gives is not the partition of a fragment.
     """
-    found = fragments(table, constraints_of(table, policy), method.fragment_size)
+    whole = constraints_of(table, policy)
+    found = fragments(table, whole, method.fragment_size)
     if len(found) == 1:
         return None
     nothing = pd.DataFrame(index=table.frame.index)
-    bare = replace(table, frame=nothing, weights=None, identifying=None, draw_key=b"")
+    bare = replace(
+        table, frame=nothing, weights=None, identifying=None, draw_key=b"", overall=overall_counts(table)
+    )
     labels = np.full(table.n_records, -1, dtype=np.int64)
     notes: Counter[str] = Counter(fragments=len(found))
     n_groups = 0
@@ -101,10 +106,10 @@ def fragments_of(
         for name, note in part.notes.items():
             if isinstance(note, int):
                 notes[name] = max(notes[name], note) if name.startswith("largest") else notes[name] + note
-    whole = constraints_of(table, policy)
-    if whole.compares:
+    if whole.compares or whole.weights is not None:
         labels, mended = enforced(z_scored(table), labels, whole, method.max_group_size)
         notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
+    labels = _with_equal_cells_joined(table, labels, method, policy, lambda: z_scored(table))
     return merged_beside_one_another(table, Partition(labels, dict(notes)), method, policy, progress)
 
 
@@ -144,6 +149,8 @@ def groups_of(
     known values single out a few.
     """
     found = _groups_by_themselves(table, representation, leaves, method, policy, progress)
+    points = partial(_points, table, representation)
+    found = replace(found, labels=_with_equal_cells_joined(table, found.labels, method, policy, points))
     return merged_beside_one_another(table, found, method, policy, progress)
 
 
@@ -182,6 +189,27 @@ def merged_beside_one_another(
         "groups_over_max_group_size": _n_over(labels, method.max_group_size),
     }
     return replace(merged, notes=notes)
+
+
+def _with_equal_cells_joined(
+    table: PreparedTable,
+    labels: IntArray,
+    method: BoundMethod,
+    policy: ReleasePolicy,
+    points: Callable[[], FloatArray],
+) -> IntArray:
+    """Return groups that hold the policy's model as they are published, where people or households count.
+
+    Groups with equal cells are one class. Two that share somebody may hold the model, and not together.
+    """
+    if table.unit is None or not contains_its_people(policy.method.recoding):
+        return labels
+    constraints = constraints_of(table, policy)
+    while True:  # each time there are fewer groups
+        joined = joined_equal(table, labels, policy)
+        if joined is labels:
+            return labels
+        labels = enforced(points(), joined, constraints, method.max_group_size)[0]
 
 
 def _n_over(labels: IntArray, max_group_size: int) -> int:
@@ -258,8 +286,10 @@ def repaired(
         named.append(by_totals)
     made = in_rounds(groups, merge, enforce, named)
     # Who was left out last has changed what some models compare groups with, and how many rows match.
-    for _ in range(SETTLING if constraints.compares or asks_for_known_values(policy) else 0):
-        settled = replace(made, labels=enforce(made.labels))
+    whole_matters = constraints.compares or constraints.weights is not None or table.unit is not None
+    for _ in range(SETTLING if whole_matters or asks_for_known_values(policy) else 0):
+        labels = _with_equal_cells_joined(table, enforce(made.labels), method, policy, points)
+        settled = replace(made, labels=labels)
         settled = merged_beside_one_another(table, settled, method, policy, progress)
         if np.array_equal(settled.labels, made.labels):
             break

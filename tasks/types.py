@@ -90,6 +90,7 @@ class PreparedTable:
     identifying: pd.DataFrame | None = None  # key and identifiers as text, to look for in what is published
     draw_key: bytes = field(default=b"", repr=False)
     reused: ReusedCells | None = None  # where the policy uses cells of an earlier release
+    overall: dict[str, IntArray] | None = None  # of a fragment: the whole table's counts of sensitive values
 
     @property
     def n_records(self) -> int:

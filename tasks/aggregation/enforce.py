@@ -24,7 +24,8 @@ def enforced(
 
     A group of `points` (n, d) that breaks the model is merged with one of the 4,096 groups of nearest
     centroids: the nearest with which it holds and has at most `max_group_size` records, else the nearest with
-    which it holds, else the nearest; and again until every group holds. Where the records with a label do not
+    which it holds, else the nearest; and again until every group holds. One that stands for too few people of
+    the population is merged with the nearest. Where the records with a label do not
     hold all together, no grouping can, and they are one group. -1 stays -1. Where nothing fails, `labels`
     are returned as they are. Models that compare with the whole table compare with the records with a label.
     """
@@ -83,6 +84,9 @@ class _Groups:
         self.size = np.bincount(group, minlength=n_groups)
         self._limits = limits
         self._people = None if limits.person is None else _People(limits, records, group, n_groups)
+        self._stand_for = np.zeros(n_groups) if self._people is None else self._people.stand_for
+        if self._people is None and limits.weights is not None:
+            self._stand_for += np.bincount(group, limits.weights[records], minlength=n_groups)
         self._sums = np.column_stack(
             [np.zeros(n_groups), *(np.bincount(group, x, minlength=n_groups) for x in points.T)]
         )
@@ -136,6 +140,13 @@ class _Groups:
                 continue
             if not len(others):
                 return own
+            if self._stands_for_few(own) and not fits.any():
+                own = self._merge(
+                    own, int(others[0])
+                )  # of classes that hold alone, some would grow without end
+                if self.holds(np.array([own]))[0]:
+                    return own
+                continue
             choice = fits if fits.any() else good
             own = self._merge(own, int(others[int(choice.argmax())]))
             if choice.any():
@@ -146,6 +157,9 @@ class _Groups:
         sizes = self.size if self._people is None else self._people.size
         size = sizes[groups] + (0 if beside is None else sizes[beside])
         holds = np.asarray(size >= self._limits.k)
+        if self._limits.weights is not None:
+            people = self._stand_for[groups] + (0.0 if beside is None else self._stand_for[beside])
+            holds &= people >= self._limits.k_map * (1 - 1e-12)
         for column, counts, ranges in zip(self._limits.columns, self._counts, self._ranges, strict=True):
             count = counts[groups]
             low, high = (None, None) if ranges is None else (ranges[0][groups], ranges[1][groups])
@@ -158,6 +172,9 @@ class _Groups:
             )
         return holds
 
+    def _stands_for_few(self, group: int) -> bool:
+        return bool(self._limits.weights is not None and self._stand_for[group] < self._limits.k_map)
+
     def _merge(self, one: int, other: int) -> int:
         kept, gone = min(one, other), max(one, other)
         self.root[gone] = kept
@@ -165,6 +182,8 @@ class _Groups:
         self._sums[kept] += self._sums[gone]
         if self._people is not None:
             self._people.merge(kept, gone)
+        else:
+            self._stand_for[kept] += self._stand_for[gone]
         for counts, ranges in zip(self._counts, self._ranges, strict=True):
             if self._people is None:
                 counts[kept] += counts[gone]
@@ -183,7 +202,8 @@ class _Groups:
 class _People:
     """The people of each group, of whom one may have records in several; right at the roots.
 
-    `size` (g,) and `counts[attribute]` (g, n_values) are of people. Of two groups that are not merged their
+    `size` (g,) and `counts[attribute]` (g, n_values) are of people, and `stand_for` (g,) is of those of the
+    population. Of two groups that are not merged their
     sums are bounds from above: a person may be in both. What a merge gives is counted anew.
     """
 
@@ -193,6 +213,7 @@ class _People:
         ends = np.cumsum(np.bincount(group, minlength=n_groups))[:-1]
         self._records: list[IntArray] = np.split(records[order], ends)
         self.size = np.zeros(n_groups, dtype=np.int64)
+        self.stand_for = np.zeros(n_groups)
         self.counts = [np.zeros((n_groups, column.n_values), dtype=np.int64) for column in limits.columns]
         for number in range(n_groups):
             self._count(number)
@@ -206,6 +227,7 @@ class _People:
     def _count(self, number: int) -> None:
         own, limits = self._records[number], self._limits
         self.size[number] = 0 if limits.person is None else len(np.unique(limits.person[own]))
+        self.stand_for[number] = limits.stands_for(own)
         for column, counts in zip(limits.columns, self.counts, strict=True):
             counts[number] = np.bincount(limits.counted(column, own), minlength=column.n_values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,9 @@ class Constraints:
     largest absolute value; and the conditions of its privacy models.
 
     With `person` (n,), whose a record is, all but the range is of people: a person counts once in a group,
-    and once for each of the values that their records there have.
+    and once for each of the values that their records there have. With `weights` (n,), the people of the
+    population that a record stands for, a group stands for at least `k_map` of them: of the records of one
+    person the least counts. Of a `fragment`, models compare with the whole table that it is part of.
     """
 
     k: int
@@ -67,6 +69,9 @@ class Constraints:
     columns: tuple[SensitiveColumn, ...]
     spread: float = 0.0
     person: IntArray | None = None
+    weights: FloatArray | None = None
+    k_map: float = 0.0
+    fragment: bool = False
 
     def limits_of(self, column: SensitiveColumn) -> ValueLimits:
         """Return the limits that an attribute is held to."""
@@ -102,7 +107,7 @@ class Constraints:
     def group_holds(self, records: IntArray) -> bool:
         """Tell whether these records together are a valid group."""
         size = np.asarray(len(records) if self.person is None else len(np.unique(self.person[records])))
-        if size < self.k:
+        if size < self.k or self.stands_for(records) < self.k_map * (1 - 1e-12):
             return False
         for column in self.columns:
             counts = np.bincount(self.counted(column, records), minlength=column.n_values)
@@ -111,10 +116,23 @@ class Constraints:
                 return False
         return True
 
+    def stands_for(self, records: IntArray) -> float:
+        """Return how many people of the population these records stand for; 0 where no model asks that."""
+        if self.weights is None:
+            return 0.0
+        weights = self.weights[records]
+        if self.person is None:
+            return float(weights.sum())
+        order = np.lexsort([weights, self.person[records]])
+        first = np.append(True, np.diff(self.person[records][order]) != 0)[: len(order)]
+        return float(weights[order][first].sum())
+
     def take(self, records: IntArray) -> Constraints:
         """Return the constraints on some of the records."""
         person = None if self.person is None else self.person[records]
-        return replace(self, columns=tuple(one.take(records) for one in self.columns), person=person)
+        weights = None if self.weights is None else self.weights[records]
+        columns = tuple(one.take(records) for one in self.columns)
+        return replace(self, columns=columns, person=person, weights=weights)
 
     @property
     def compares(self) -> bool:
@@ -123,7 +141,7 @@ class Constraints:
 
     def among(self, records: IntArray) -> Constraints:
         """Return the constraints on all records, in a table of these alone: some models compare with it."""
-        if not self.compares:
+        if not self.compares or self.fragment:
             return self
         columns = []
         for column in self.columns:
@@ -149,7 +167,21 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
     alone = (models.km, models.lkc) if by_each else ()
     k = max([privacy.k, *(model.k for model in (models.alpha_k, *alone) if model is not None)])
     sure = models.lkc if by_each else None
-    bare = Constraints(k, privacy.p_max, privacy.h_min, privacy.e, (), privacy.spread, table.unit)
+    asked, fraction = policy.gates.k_map, policy.linkage.sampling_fraction
+    if asked is not None and fraction is not None:  # each of so many stands for as many
+        k = max(k, ceil(asked.k * fraction * (1 - 1e-12)))
+    bare = Constraints(
+        k,
+        privacy.p_max,
+        privacy.h_min,
+        privacy.e,
+        (),
+        privacy.spread,
+        table.unit,
+        weights=None if asked is None else table.weights,
+        k_map=0.0 if asked is None or table.weights is None else asked.k,
+        fragment=table.overall is not None,
+    )
     missing = policy.source.missing_label
     groups = groups_by_attribute(policy.roles, table.sensitive_values, missing)
     columns: list[SensitiveColumn] = []
@@ -166,6 +198,16 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
         else:
             columns.append(bound)
     return replace(bare, columns=tuple(columns))
+
+
+def overall_counts(table: PreparedTable) -> dict[str, IntArray]:
+    """Return how many of a table's records, or of its people, have each sensitive value, (n_values,)."""
+    everybody, found = np.arange(table.n_records), {}
+    bare = Constraints(1, 1.0, 0.0, 0.0, (), person=table.unit)
+    for i, name in enumerate(table.sensitive_names):
+        column = SensitiveColumn(table.sensitive[:, i].astype(np.int64), len(table.sensitive_values[name]))
+        found[name] = np.bincount(bare.counted(column, everybody), minlength=column.n_values)
+    return found
 
 
 def _alike(
@@ -216,7 +258,11 @@ def _with_models(
     """
 
     def attribute(model: Any) -> Attribute:
-        counted = bare.counted(column, np.arange(table.n_records))
+        if table.overall is not None and groups is None:
+            counts = table.overall[name]
+        else:
+            counted = bare.counted(column, np.arange(table.n_records))
+            counts = np.bincount(counted, minlength=column.n_values)
         numbers = None
         if column.numbers is not None:
             numbers = np.full(column.n_values, np.nan)
@@ -229,7 +275,7 @@ def _with_models(
         order, tree = numbers, None
         if isinstance(model, TCloseness):
             order, tree = order_and_tree(model, name, policy.roles.sensitive[name], values, numbers)
-        return Attribute(np.bincount(counted, minlength=column.n_values), order, marked, tree)
+        return Attribute(counts, order, marked, tree)
 
     models = policy.gates.models.of(name)
     conditions = conditions_of(models, attribute)

@@ -37,7 +37,7 @@ from tasks.risk.attacks.disclosure import Fitting, fitting
 from tasks.risk.attacks.external import External, erroneous, from_source, hold_out
 from tasks.risk.attacks.linkage import Links, draws, link_people
 from tasks.risk.attacks.target import Target
-from tasks.risk.published import people_counted, read_rows
+from tasks.risk.published import people_counted, read_rows, units_of_values
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 from tasks.utility.loss import loss_by_attribute
 
@@ -137,6 +137,21 @@ class Evidence:
         firsts = {name: np.unique(of, return_index=True)[1] for name, of in groups.items()}
         names = {name: tuple(values[name][i] for i in first) for name, first in firsts.items()}
         return replace(found, sensitive_values={**values, **names})
+
+    @cached_property
+    def overall(self) -> dict[str, IntArray]:
+        """How many units of all published rows have each value of a sensitive attribute, (n_values,).
+
+        One that is in several classes counts once. Raises NotAtHand as `units` does.
+        """
+        units = self.units
+        whose = self.row_people if self.policy.roles.household is None else self.row_households
+        if self.policy.rows == "one_per_person" and self.policy.roles.household is None:
+            return {name: counts.sum(axis=0) for name, counts in units.counts.items()}
+        if whose is None:
+            raise NotAtHand("only the run that made the rows knows whose they are: run the period again")
+        with self.sealed_data() as file:
+            return units_of_values(file, self.policy, self.classes, whose)
 
     @cached_property
     def _groups(self) -> dict[str, IntArray]:

@@ -245,6 +245,24 @@ def people_counted(
     return replace(classes, size=size, counts=counts)
 
 
+def units_of_values(
+    file: Path, policy: ReleasePolicy, classes: EquivalenceClasses, whose: IntArray
+) -> dict[str, IntArray]:
+    """Return how many of those whom `whose` (m,) rows of `file` are have each sensitive value, (n_values,).
+
+    Each counts once for a value, in however many classes. O(m log m).
+    """
+    found = {}
+    whose = pd.factorize(whose)[0].astype(np.int64)
+    for name, values in classes.sensitive_values.items():
+        codes, names = column_texts(_column(file, name), policy.source.missing_label)
+        if names != values or len(codes) != len(whose):
+            raise ValueError("the staged file changed after its classes were read")
+        once = np.unique(whose * len(values) + codes)
+        found[name] = np.bincount(once % len(values), minlength=len(values))
+    return found
+
+
 def read_rows(
     file: Path, policy: ReleasePolicy, person: IntArray | None = None
 ) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]]]:

@@ -40,6 +40,11 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
     if key is not None and (models.km is not None or models.lkc is not None):
         said = f"{FIELD}.{'lkc' if models.km is None else 'km'} adds up rows, and {counted} are counted"
         found.append(_result(None, rows, said, "Leave the model out, or count rows."))
+    if policy.gates.k_map is not None:
+        stands_for, least = _stands_for(table, policy), policy.gates.k_map.k
+        said = f"all rows together stand for {stands_for:,.0f} people, fewer than gates.k_map.k ({least})"
+        short = stands_for < least * (1 - 1e-12)  # no number, where a weight is none: another check says so
+        found.append(_result(None, rows, said if short else "", "Lower gates.k_map.k."))
     for name in policy.roles.sensitive:
         said, section = _missed(table, policy, name, key, people, counted)
         found.append(
@@ -57,6 +62,16 @@ def units_of(table: SourceTable, policy: ReleasePolicy) -> tuple[str | None, int
     else:
         return None, len(table.frame), "rows"
     return key, int(table.frame[key].nunique()), counted
+
+
+def _stands_for(table: SourceTable, policy: ReleasePolicy) -> float:
+    """Return how many people of the population all rows stand for; a person's several rows count once."""
+    weight, fraction = policy.roles.weight, policy.linkage.sampling_fraction
+    whose = table.frame[policy.roles.key] if policy.rows == "several" and policy.roles.key else None
+    if weight is None or fraction is not None:
+        return (len(table.frame) if whose is None else int(whose.nunique())) / (fraction or 1.0)
+    weights = pd.to_numeric(table.frame[weight], errors="coerce")
+    return float((weights if whose is None else weights.groupby(whose).min()).sum(skipna=False))
 
 
 def _missed(

@@ -14,6 +14,7 @@ from policy.model import ReleasePolicy
 from release_store.records import Verdict
 from tasks.intake.read import read_table
 from tasks.partitioning.constraints import constraints_of
+from tasks.recoding.equal_cells import joined_equal
 from tasks.risk.evidence import Evidence
 from tasks.risk.registry import GATES, assess
 from tasks.utility.released import released
@@ -188,3 +189,48 @@ def test_validation_refuses_a_row_without_a_household(tmp_path: Path) -> None:
     table = read_table(policy, input_path=tmp_path / "t.csv", period="2026", base=tmp_path)
     with pytest.raises(ValidationFailed, match="1 of 3 rows in 'home' have no household"):
         raise_if_failed(validate(table, policy, None), table.origin)
+
+
+def test_models_compare_a_class_with_households_of_the_whole_table_each_once(tmp_path: Path) -> None:
+    """h1 has flu in both classes: of the table's households 1 of 3 has flu, of each class 1 of 2."""
+    models = {"t_closeness": {"max": 0.2}, "beta_likeness": {"max": 0.4}, "delta_disclosure": {"max": 1.0}}
+    policy = small_policy(roles={"household": "home"}, gates={"models": models})
+    rows = [("h1", 20, "Hull", "flu"), ("h2", 21, "Hull", "hiv")]
+    rows += [("h1", 70, "Bath", "flu"), ("h3", 71, "Bath", "hiv")]
+    evidence = staged(policy, rows, [0, 0, 1, 1], tmp_path / "staged")
+    assert evidence.overall["illness"].tolist() == [1, 2]
+    found = {one.gate: one for one in assess(evidence, {name: GATES[name] for name in models}).results}
+    assert found["t_closeness"].value == pytest.approx(1 / 2 - 1 / 3)
+    assert found["beta_likeness"].value == pytest.approx(1 / 2)
+    assert found["delta_disclosure"].value == pytest.approx((1 / 2) ** -1 * (1 / 3))
+    assert [found[name].verdict for name in models] == [Verdict.PASS, Verdict.FAIL, Verdict.PASS]
+    table = prepared(policy, rows)
+    assert not constraints_of(table, policy).group_holds(np.arange(2))  # as the gate says: beta is 0.5
+    assert constraints_of(table, policy).group_holds(np.arange(4))
+
+
+@pytest.mark.parametrize("recoding", ["sets", "hierarchy"])
+def test_groups_of_equal_cells_hold_the_model_together(recoding: str, tmp_path: Path) -> None:
+    """Two groups of ages 0 to 9: each has flu in 2 of 3 households, together all three have it."""
+    qis = {"age": {"type": "integer", "bounds": [0, 99], "widths": [10]}}
+    policy = small_policy(
+        qis,
+        roles={"household": "home"},
+        privacy={"k": 3, "p_max": 0.7},
+        method={"name": "mondrian", "recoding": recoding, "history": "blind"},
+    )
+    first = [("h1", 0, "flu"), ("h2", 0, "flu"), ("h3", 9, "hiv")]
+    second = [("h1", 0, "hiv"), ("h2", 0, "flu"), ("h3", 9, "flu")]
+    others = [(f"h{n}", 90, "gout") for n in range(4, 8)]
+    table = prepared(policy, first + second + others)
+    apart = np.array([0] * 3 + [1] * 3 + [2] * 4)
+    limits = constraints_of(table, policy)
+    assert all(limits.group_holds(np.flatnonzero(apart == n)) for n in range(2))
+    joined = joined_equal(table, apart, policy)
+    assert joined.tolist() == [0] * 6 + [1] * 4
+    assert not limits.group_holds(np.arange(6))
+    made = anonymized(table, policy)
+    evidence = staged(policy, first + second + others, made.labels.tolist(), tmp_path / "staged")
+    (found,) = assess(evidence, {"p_max": GATES["p_max"]}).results
+    assert limits.group_holds(np.arange(10))
+    assert found.verdict is Verdict.PASS

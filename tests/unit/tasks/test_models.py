@@ -224,10 +224,12 @@ def test_the_salaries_of_li_et_al() -> None:
     counts = np.zeros((3, 9), dtype=np.int64)
     for group, salaries in enumerate(((3, 4, 5), (6, 8, 11), (7, 9, 10))):
         counts[group, [salary - 3 for salary in salaries]] = 1
-    assert distances(counts, numbers)[:2].tolist() == pytest.approx([0.375, 1 / 6])
-    assert distances(counts, None).tolist() == pytest.approx([2 / 3] * 3)
+    assert distances(counts, counts.sum(axis=0), numbers)[:2].tolist() == pytest.approx([0.375, 1 / 6])
+    assert distances(counts, counts.sum(axis=0)).tolist() == pytest.approx([2 / 3] * 3)
     shuffled = [4, 0, 8, 1, 3, 2, 7, 6, 5]
-    assert distances(counts[:, shuffled], numbers[shuffled])[0] == pytest.approx(0.375)
+    assert distances(counts[:, shuffled], counts.sum(axis=0)[shuffled], numbers[shuffled])[
+        0
+    ] == pytest.approx(0.375)
 
 
 def test_a_missing_number_is_one_value_far_from_every_number() -> None:
@@ -235,8 +237,8 @@ def test_a_missing_number_is_one_value_far_from_every_number() -> None:
     counts, numbers = np.array([[1, 1, 0], [0, 0, 2]]), np.array([1.0, 2.0, np.nan])
     # First class: half of it moves to missing, at 1; what stays is a half each, as in all.
     # Second class: half of it moves to the numbers, at 1.
-    assert distances(counts, numbers).tolist() == pytest.approx([0.5, 0.5])
-    assert distances(np.array([[2], [3]]), np.array([np.nan])).tolist() == [0, 0]
+    assert distances(counts, counts.sum(axis=0), numbers).tolist() == pytest.approx([0.5, 0.5])
+    assert distances(np.array([[2], [3]]), np.array([5]), np.array([np.nan])).tolist() == [0, 0]
 
 
 def test_a_list_of_values_protects_these_and_no_other() -> None:
@@ -412,9 +414,11 @@ def test_closeness_is_the_references_and_with_missing_numbers_never_less(rows: l
     wages = [row[1][1] for row in rows]
     illness = reference.closeness(rows, 0, reference.equal_distance)
     wage = reference.closeness(rows, 1, reference.ordered_distance(wages))
-    assert distances(classes.counts["illness"], None).max() == pytest.approx(float(illness), abs=1e-12)
+    assert distances(classes.counts["illness"], classes.counts["illness"].sum(axis=0)).max() == pytest.approx(
+        float(illness), abs=1e-12
+    )
     numbers = np.array([np.nan if v == "missing" else float(v) for v in classes.sensitive_values["wage"]])
-    found = float(distances(classes.counts["wage"], numbers).max())
+    found = float(distances(classes.counts["wage"], classes.counts["wage"].sum(axis=0), numbers).max())
     if "missing" in wages:
         assert found >= float(wage) - 1e-12
         assert found <= 1 + 1e-12

@@ -19,7 +19,8 @@ from tasks.risk.attacks.presence import presence
 from tasks.risk.evidence import Evidence
 from tasks.risk.population import ClassSizes, zayatz
 from tasks.risk.registry import GATES, assess
-from tests.support.small import Published, prepared, published, small_policy
+from tasks.validation.feasible import feasible
+from tests.support.small import Published, anonymized, prepared, published, small_policy, source_of
 
 reference = importlib.import_module("tests.reference.presence")
 
@@ -51,6 +52,43 @@ def test_a_class_stands_for_the_sum_of_its_weights(tmp_path: Path, k: int, verdi
     assert (result.verdict, result.value, result.threshold) == (verdict, 5, k)
     assert result.witness == ({} if verdict is PASS else {"failing_classes": 1, "first": [0]})
     assert "estimate" in result.detail
+
+
+@pytest.mark.parametrize("method", ["mondrian", "mdav", "lhd", "full-domain"])
+@pytest.mark.parametrize("several", [False, True])
+def test_methods_merge_classes_until_each_stands_for_enough(
+    tmp_path: Path, method: str, *, several: bool
+) -> None:
+    weights = [1.0 + n % 5 for n in range(60)]
+    roles = {"weight": "w", **({"key": "who"} if several else {})}
+    policy = small_policy(
+        AGE,
+        gates={"k_map": {"k": 20}},
+        roles=roles,
+        rows="several" if several else "one_per_person",
+        method={"name": method, "recoding": "full-domain" if method == "full-domain" else "sets"},
+    )
+    people = [(f"p{n // 2}",) if several else () for n in range(60)]
+    rows = [(*people[n], w, n, ("flu", "hiv")[n % 2]) for n, w in enumerate(weights)]
+    table = prepared(policy, rows)
+    assert table.weights is not None
+    one = published(policy, table, anonymized(table, policy), tmp_path / "staged")
+    evidence = replace(one.evidence(), row_people=None if table.person is None else table.person)
+    assert one.classes.n_classes > 1 or method in ("full-domain", "lhd")  # whose first classes are few
+    result = asked("k_map", evidence)
+    assert (result.verdict, (result.value or 0) >= 20) == (PASS, True)
+
+
+def test_more_people_than_the_whole_table_stands_for_are_told_before_any_work() -> None:
+    policy = small_policy(AGE, gates={"k_map": {"k": 40}}, roles={"weight": "w"})
+    rows = [(w, *row) for w, row in zip([2.0, 3, 10, 20], FOUR, strict=True)]
+    (told,) = [one.detail for one in feasible(source_of(policy, rows), policy) if not one.passed]
+    assert told == "all rows together stand for 35 people, fewer than gates.k_map.k (40)"
+    policy = small_policy(
+        AGE, gates={"k_map": {"k": 40}}, linkage={"sampling_fraction": 0.125, "ext_frac": [1.0]}
+    )
+    (told,) = [one.detail for one in feasible(source_of(policy, FOUR), policy) if not one.passed]
+    assert told == "all rows together stand for 32 people, fewer than gates.k_map.k (40)"
 
 
 def test_a_record_that_is_left_out_stands_for_nobody(tmp_path: Path) -> None:

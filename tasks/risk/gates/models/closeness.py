@@ -22,7 +22,7 @@ def t_closeness_gate(evidence: Evidence) -> GateResult:
     """In no class is the distribution of a sensitive attribute further than t from the release's."""
     asked, counts = models_of(evidence, "t_closeness"), sensitive_counts(evidence)
     follows = {name: _order_and_tree(evidence, name, model) for name, model in asked.items()}
-    found = {name: distances(counts[name], *follows[name]) for name in asked}
+    found = {name: distances(counts[name], evidence.overall[name], *follows[name]) for name in asked}
     hierarchical = [name for name, (_, tree) in follows.items() if tree is not None]
     return at_most(
         "t_closeness",
@@ -36,10 +36,9 @@ def t_closeness_gate(evidence: Evidence) -> GateResult:
 
 
 def distances(
-    counts: IntArray, numbers: FloatArray | None = None, tree: ValueTree | None = None
+    counts: IntArray, overall: IntArray, numbers: FloatArray | None = None, tree: ValueTree | None = None
 ) -> FloatArray:
-    """Return the distance of each class (n_classes, n_values) from all together, (n_classes,)."""
-    overall = counts.sum(axis=0)
+    """Return the distance of each class (n_classes, n_values) from `overall` (n_values,), (n_classes,)."""
     parts = np.array_split(counts, max(-(-counts.size // CELLS), 1))
     return np.concatenate([closeness.distances(part, overall, numbers, tree) for part in parts])
 

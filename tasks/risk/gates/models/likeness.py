@@ -26,7 +26,7 @@ def beta_likeness_gate(evidence: Evidence) -> GateResult:
     asked, counts = models_of(evidence, "beta_likeness"), sensitive_counts(evidence)
     return at_most(
         "beta_likeness",
-        {name: gains(counts[name], counts[name].sum(axis=0)) for name in asked},
+        {name: gains(counts[name], evidence.overall[name]) for name in asked},
         {name: thresholds.max for name, thresholds in asked.items()},
         "greatest gain of a value's share in a class, as a part of its share in all published rows",
         tolerance=1e-9,
@@ -40,7 +40,7 @@ def delta_disclosure_gate(evidence: Evidence) -> GateResult:
     Its value is the least of p / q and q / p, which must be over exp(-delta).
     """
     asked, counts = models_of(evidence, "delta_disclosure"), sensitive_counts(evidence)
-    found = {name: least_ratios(counts[name], counts[name].sum(axis=0)) for name in asked}
+    found = {name: least_ratios(counts[name], evidence.overall[name]) for name in asked}
     limits = {name: exp(-thresholds.max) for name, thresholds in asked.items()}
     # Equality fails, and so does what rounding alone would lift over it.
     failing = {name: ~(measure > limits[name] * (1 + 1e-12)) for name, measure in found.items()}
