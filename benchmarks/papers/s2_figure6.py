@@ -58,7 +58,7 @@ What is seen.
   noised number seldom is the true one. With 1 it has less than both rivals on Diabetes, and on Adult
   up to k 50; on Synthea it has about as much as `mondrian`, which is more than `mdav` from k 20 on.
 - Table C has the lowest SADR for every method, as in the paper. In figure 7 it has the lowest risk
-  for the scheme by rows, but by cells the highest, and the highest by rows for the rivals.
+  for the scheme by rows, but by cells mostly the highest, and by rows the highest for the rivals.
 - A tenth of wrong cells (v) changes SADR by about 0.02 at most."""
 
 
