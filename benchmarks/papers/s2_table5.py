@@ -41,7 +41,7 @@ over all four.
 
 The attackers are those of `s2_table4.md`. The paper prints one interval a scheme, of "SADR /
 Pr(DR) for five attack scenarios", and says neither over what it is taken nor how; its middles
-are the means of table 4. Two readings stand here, by Student's t:
+are the means of table 4 to 0.01. Two readings stand here, by Student's t:
 
 - *over attackers*: a value is one attacker's mean over k and five runs.
 - *over five runs*: a value is one run's mean over k and attackers. Run r has the noise of seed r
