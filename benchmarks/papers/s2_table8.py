@@ -48,9 +48,9 @@ the figures are means over people and parts:
 
 Generalization: *skipped/minimal* is the scheme's own rule. *minimal* raises all categories one
 level (`threshold: 1, dominance: 1`, as in `s2_table10.md`), *maximal* to the root (the same with
-hierarchies of two levels). The paper's *minimal/maximal* mixes these two by a rule that it does not give, and section
-4.6 allows no level over 1; so it has no row of its own. Who knows the numbers alone learns the same
-in all three.
+hierarchies of two levels). The paper's *minimal/maximal* mixes these two by a rule that it does
+not give, and section 4.6 allows no level over 1; so it has no row of its own. Who knows the numbers
+alone learns the same in all three.
 
 {s2.SENSITIVITY_WORDS}
 
