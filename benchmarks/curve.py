@@ -274,7 +274,8 @@ our own.
   for that. A set holds only the values of its own group, so that fewer classes contain a person.
 - **their published release**: the workbook of 10,000 rows that the authors published with their program;
   its classes, ERR and UMR are those that the paper prints. **its program, rerun**: the same program run
-  again, with another result. Both were measured once; this command does not repeat them.
+  again, with another result. Both were measured once; this command does not repeat them. The NCP of 0.3023
+  by intervals is that of the Adult workbook; the 0.3023 of the paper's table 3 is another row and measure.
 - **two classes**: the share of all people whom exactly two classes contain. UMR does not count them, but an
   attacker has to guess between two only.
 - **forced**: the share of all people with one possible class if the attacker assigns everybody to classes at

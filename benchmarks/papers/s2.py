@@ -32,6 +32,9 @@ DATASETS = {
 SCHEMES = ("Ours", "SDA", "MCKLA", "UPA", "AFA", "RKA", "AKA")
 RIVALS = ("mondrian", "mdav")
 KS = (5, 20, 50, 200)
+EPSILONS = (0.3, 0.5)
+BOUNDS, ONE = "sensitivity of the bounds", "sensitivity 1"
+SENSITIVITIES = {BOUNDS: None, ONE: 1.0}
 QUICK_ROWS, QUICK_KS = 400, (5,)
 
 DATA_WORDS = """The paper's table C (Careplans) is not at hand; Synthea's patients stand in for it, their
@@ -43,6 +46,11 @@ here `mondrian` and `mdav`, with cells closed up to the same hierarchies, stand 
 Where something is drawn (the noise) the figures are the mean ± standard deviation over seeds 0
 to 4."""
 
+SENSITIVITY_WORDS = f"""The paper gives the noise no sensitivity. *{BOUNDS.capitalize()}*
+is the width of each number's declared bounds, the default of the policies. *{ONE.capitalize()}* hides
+a difference of 1 and no more; the paper's examples, ages moved by a year or two (section 3.4),
+need about that."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -53,10 +61,12 @@ class Table:
     source: SourceTable
 
 
-def asked(doc: str | None, name: str) -> argparse.ArgumentParser:
-    """Return the arguments that every table has."""
+def asked(
+    doc: str | None, name: str, datasets: Sequence[str] = tuple(sorted(DATASETS))
+) -> argparse.ArgumentParser:
+    """Return the arguments that every table has; `datasets` are those that it can be of."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.papers.{name}", description=doc)
-    parser.add_argument("--datasets", nargs="+", choices=sorted(DATASETS), default=sorted(DATASETS))
+    parser.add_argument("--datasets", nargs="+", choices=datasets, default=datasets)
     parser.add_argument("--quick", action="store_true", help="a few records, k 5, one seed; writes nothing")
     return parser
 
@@ -79,7 +89,35 @@ def policies(base: ReleasePolicy, method: str, k: int, drawn: Sequence[int]) -> 
     """Return the policy with this method and k: one for each seed, or one where the method draws nothing."""
     if method in RIVALS:
         return [with_privacy(with_method(base, method, "hierarchy"), k=k)]
-    return [with_seed(with_privacy(with_method(base, method), k=k), seed) for seed in drawn]
+    return seeded(with_method(base, method), k, drawn)
+
+
+def seeded(policy: ReleasePolicy, k: int, drawn: Sequence[int]) -> list[ReleasePolicy]:
+    """Return the policy with this k, once for each seed."""
+    return [with_seed(with_privacy(policy, k=k), seed) for seed in drawn]
+
+
+def with_sensitivity(policy: ReleasePolicy, sensitivity: float | None) -> ReleasePolicy:
+    """Return the policy whose noise hides so great a difference of each number; None: the bounds' width."""
+    quasi = {
+        name: qi.model_copy(update={"sensitivity": sensitivity}) if qi.type != "categorical" else qi
+        for name, qi in policy.roles.quasi_identifiers.items()
+    }
+    return policy.model_copy(update={"roles": policy.roles.model_copy(update={"quasi_identifiers": quasi})})
+
+
+def with_epsilon(policy: ReleasePolicy, epsilon: float, **parameters: object) -> ReleasePolicy:
+    """Return the policy with the scheme that spends this epsilon in all clusters."""
+    return with_method(policy, "curriculum", epsilon_kept=epsilon, epsilon_raised=epsilon, **parameters)
+
+
+def compared(base: ReleasePolicy, k: int, drawn: Sequence[int]) -> dict[str, list[ReleasePolicy]]:
+    """Return the policies at one k: of the scheme with either sensitivity, and of its rivals."""
+    found = {
+        f"curriculum, {name}": policies(with_sensitivity(base, value), "curriculum", k, drawn)
+        for name, value in SENSITIVITIES.items()
+    }
+    return {**found, **{rival: policies(base, rival, k, drawn) for rival in RIVALS}}
 
 
 def figures(

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 from benchmarks import report
 from benchmarks.papers import s2
-from benchmarks.papers.trial import Figures, Trial, cell, with_method, with_privacy, with_seed, written
+from benchmarks.papers.trial import Figures, Trial, cell, written
 
 NAME = "s2_figure11"
 MOST_ROWS = 5_000
 KS = (5, 50, 200)
-EPSILONS = (0.3, 0.5)
 
 WORDS = f"""# Accuracy on real and anonymous data, beside the curriculum scheme's paper (2025, figure 11)
 
@@ -52,11 +51,9 @@ def rows(key: str, *, quick: bool) -> str:
     lines = []
     for k in s2.QUICK_KS if quick else KS:
         runs = {}
-        for epsilon in EPSILONS:
-            one = with_method(data.policy, "curriculum", epsilon_kept=epsilon, epsilon_raised=epsilon)
-            runs[f"curriculum, epsilon {epsilon}"] = [
-                with_seed(with_privacy(one, k=k), seed) for seed in s2.seeds(quick=quick)
-            ]
+        for epsilon in s2.EPSILONS:
+            one = s2.with_epsilon(data.policy, epsilon)
+            runs[f"curriculum, epsilon {epsilon}"] = s2.seeded(one, k, s2.seeds(quick=quick))
         runs |= {method: s2.policies(data.policy, method, k, ()) for method in s2.RIVALS}
         for label, chosen in runs.items():
             found = s2.figures(data.source, chosen, accuracy)

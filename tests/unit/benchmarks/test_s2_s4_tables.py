@@ -11,9 +11,14 @@ import pytest
 from benchmarks import report
 from benchmarks.papers import (
     s2,
+    s2_figure6,
     s2_figure11,
     s2_table4,
+    s2_table5,
     s2_table6,
+    s2_table7,
+    s2_table8,
+    s2_table9,
     s2_table10,
     s4_efficiency,
     s4_experiments,
@@ -84,6 +89,11 @@ def test_every_printed_component_has_a_variant() -> None:
         pytest.param(s2_table4, 2, 7 + 3, marks=pytest.mark.nightly),
         pytest.param(s2_figure11, 1, 4, marks=pytest.mark.nightly),
         pytest.param(s2_table10, 3, 6, marks=pytest.mark.nightly),
+        pytest.param(s2_table5, 2, 7 + 4, marks=pytest.mark.nightly),
+        pytest.param(s2_table7, 1, 7 + 4, marks=pytest.mark.nightly),
+        pytest.param(s2_table8, 1, 2 + 2 * 2 * 3 + 2, marks=pytest.mark.nightly),
+        pytest.param(s2_table9, 1, 2 + 2 * 2 + 2, marks=pytest.mark.nightly),
+        pytest.param(s2_figure6, 1, 4, marks=pytest.mark.nightly),
     ],
     ids=lambda value: value.NAME if isinstance(value, ModuleType) else str(value),
 )
@@ -140,6 +150,19 @@ def test_each_model_of_the_lhd_paper_is_held_by_the_published_classes(model: str
     with trial(bench.source(numeric=False), policy, history) as again:
         assert [name for name, _ in again.evidence.earlier] == ["r1"]
         assert again.seen.classes.n_classes == classes.n_classes
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("model", MODELS)
+def test_two_numbers_in_a_class_are_enough_for_l_2_however_near_they_are(model: str) -> None:
+    bench = Bench(quick=True)
+    sizes = []
+    for numeric in (False, True):
+        policy = bench.policy_of(model, Setting(numeric=numeric))
+        with trial(bench.source(numeric=numeric), policy) as made:
+            sizes.append(sorted(made.seen.classes.size.tolist()))
+    as_texts, as_numbers = sizes
+    assert as_numbers == as_texts
 
 
 @pytest.mark.data
