@@ -91,9 +91,8 @@ def fragments_of(
     if len(found) == 1:
         return None
     nothing = pd.DataFrame(index=table.frame.index)
-    bare = replace(
-        table, frame=nothing, weights=None, identifying=None, draw_key=b"", overall=overall_counts(table)
-    )
+    overall = overall_counts(table) if table.overall is None else table.overall
+    bare = replace(table, frame=nothing, weights=None, identifying=None, draw_key=b"", overall=overall)
     labels = np.full(table.n_records, -1, dtype=np.int64)
     notes: Counter[str] = Counter(fragments=len(found))
     n_groups = 0

@@ -17,7 +17,7 @@ from tasks.composition import (
     merged_beside_one_another,
 )
 from tasks.methods.base import BoundMethod
-from tasks.partitioning.constraints import constraints_of
+from tasks.partitioning.constraints import constraints_of, overall_counts
 from tasks.partitioning.placing import place_records
 from tasks.recoding.reused import cells_of_groups
 from tasks.representation.features import unit_ranges
@@ -70,7 +70,8 @@ def groups_in_cells(
     if policy.method.reuse.others == "cut" and len(others):
         first = int(labels.max(initial=-1)) + 1
         if constraints.group_holds(others):
-            part = _by_the_method(replace(table.take(others), reused=None), method, policy, progress)
+            rest = replace(table.take(others), reused=None, overall=overall_counts(table))
+            part = _by_the_method(rest, method, policy, progress)
             found[others] = np.where(part.labels < 0, -1, part.labels + first)
             notes = {name: note for name, note in part.notes.items() if isinstance(note, int)}
         else:
