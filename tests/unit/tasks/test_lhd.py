@@ -15,7 +15,16 @@ from tasks.partitioning.constraints import constraints_of
 from tasks.partitioning.lhd import LhdRule, partition
 from tasks.partitioning.precision import Boxes, precision_of
 from tasks.types import IntArray, PreparedTable
-from tests.support.small import MIXED, TWO_SENSITIVE, groups_of, mixed_rows, prepared, privacies, small_policy
+from tests.support.small import (
+    MIXED,
+    TWO_SENSITIVE,
+    anonymized,
+    groups_of,
+    mixed_rows,
+    prepared,
+    privacies,
+    small_policy,
+)
 
 GENDER_AND_ZIP = {
     "gender": {"type": "categorical"},
@@ -235,3 +244,15 @@ def test_a_tree_gives_the_pool_where_too_many_are_left(monkeypatch: pytest.Monke
     kinds = [len({rows[r][:2] for r in np.flatnonzero(labels == c)}) for c in range(labels.max() + 1)]
     assert np.mean(np.array(kinds) == 1) > 0.9
     assert precision.places().shape == (1_200, 2)
+
+
+def test_where_no_class_grows_all_records_are_one_if_they_hold_the_model() -> None:
+    """Two of three have flu, whoever is near: t 0.05 asks for more records than a class may grow to."""
+    policy = small_policy(
+        {"age": {"type": "integer", "bounds": [0, 100]}},
+        method={"name": "lhd"},
+        gates={"models": {"t_closeness": {"max": 0.01}}},
+    )
+    ills = ["flu"] * 40 + ["hiv"] * 17 + ["gout"] * 3
+    table = prepared(policy, [(age, ill) for age, ill in enumerate(ills)])
+    assert anonymized(table, policy).labels.tolist() == [0] * 60
