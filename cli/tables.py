@@ -10,12 +10,11 @@ from release_store.records import Verdict
 from release_store.store import ReleaseStore
 from release_store.summary import (
     Summary,
-    levels_of,
     over_max_group_size,
     removed_duplicates,
-    reused_release,
 )
 from reports.documents import Document, history_document
+from reports.notes import levels_text, reuse_text
 from reports.people import people_line
 from reports.text import escaped, minute, sanitize_text
 from services.outcome import Outcome
@@ -131,14 +130,14 @@ def show_record(document: Document) -> None:
         held_back = ", ".join(g["gate"] for g in document["gates"] if g["verdict"] != Verdict.PASS)
         out.print(f"[bold]PUBLISHED BY OVERRIDE[/] of these gates: {held_back}", soft_wrap=True)
     summary = Summary(document["summary"])
+    cells = {"levels": levels_text(summary), "reuses": reuse_text(summary)}
     facts = {
         "series": document["series"],
         "period": document["period"],
         "made by": f"{document['made_by']} at {document['made_at']}",
         **_came_of(summary),
         "method": f"{summary.method} {summary.parameters or ''}".strip(),
-        **_levels(summary),
-        **_reused(summary),
+        **{name: text for name, text in cells.items() if text},
         "rows": f"{summary.n_published} of {summary.n_source}{_without_duplicates(summary)}",
         "digest": document["candidate_digest"],
         "policy": document["policy_digest"],
@@ -169,19 +168,6 @@ def show_record(document: Document) -> None:
                 markup=False,
                 soft_wrap=True,
             )
-
-
-def _levels(summary: Summary) -> dict[str, str]:
-    found = levels_of(summary.notes)
-    return {"levels": ", ".join(f"{name}: {level}" for name, level in found.items())} if found else {}
-
-
-def _reused(summary: Summary) -> dict[str, str]:
-    release, notes = reused_release(summary.notes), summary.notes
-    if release is None:
-        return {}
-    of = f"{notes.get('reused_classes')} of {notes.get('reusable_cells')} cells of {release}"
-    return {"reuses": f"{of}, for {number_of(int(notes.get('reused_cell_records', 0)), 'row')}"}
 
 
 def _without_duplicates(summary: Summary) -> str:

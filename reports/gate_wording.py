@@ -77,6 +77,10 @@ GATES: dict[str, tuple[str, str]] = {
         "How sure of a sensitive value is an attacker who knows a few quasi-identifiers?",
         "An attacker who {who} is at most {value:share} sure of a sensitive value{listed}.",
     ),
+    "levels": (
+        "Is every column published at the level that the policy decides?",
+        "No column is generalized above the level that the policy decides.",
+    ),
     "err": (
         "How likely is an attacker to pick a person's row, knowing all their quasi-identifiers?",
         "An attacker who {who} picks a person's row in {value:share} of the cases, on average.",
@@ -119,10 +123,6 @@ GATES: dict[str, tuple[str, str]] = {
     "k_map": (
         "For how many people of the population does a class stand, at least?",
         "Each class is estimated to stand for at least {value} people of the population.",
-    ),
-    "levels": (
-        "Is every column published at the level that the policy decides?",
-        "No column is generalized above the level that the policy decides.",
     ),
     "population_uniqueness": (
         "How many people are estimated to be unique in the population?",

@@ -11,6 +11,7 @@ from release_store.permission import Act
 from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.summary import RequiredApprovals, Summary, removed_duplicates
 from reports.gate_wording import why_not_passed
+from reports.notes import levels_text, reuse_text
 from reports.pages import number
 from reports.protection import measurement_sentence
 
@@ -159,6 +160,8 @@ def making_of(facts: Document) -> list[tuple[str, str]]:
     if removed is not None:
         said = f"{number_of(removed, 'row')} removed from the input, each equal to the row before it"
         found.append(("duplicates", said))
+    cells = (("levels", levels_text(summary)), ("reuses", reuse_text(summary)))
+    found += [(name, text) for name, text in cells if text]
     if repair and repair.failing_groups:
         said = (
             f"{number_of(repair.failing_groups, 'group')} would have failed against earlier releases; "

@@ -13,7 +13,7 @@ from reports.compared import n_earlier
 from reports.gate_wording import GATES as WORDS
 from reports.pictures import pictures_of, used
 from reports.protection import measurement_sentence, not_protected, protected
-from reports.summary_text import verdict
+from reports.summary_text import making_of, verdict
 from tasks.risk.registry import GATES
 from tests.support.pages.sheets import facts, gate, kept
 
@@ -371,3 +371,13 @@ def test_a_limit_in_words() -> None:
     assert bound_text(">=", 8.0) == "at least 8"
     assert bound_text(">", 0.5) == "over 0.5"
     assert not bound_text(">=", None)
+
+
+def test_levels_and_reused_cells_are_among_what_made_a_release() -> None:
+    made = facts()
+    assert {"levels", "reuses"}.isdisjoint(dict(making_of(made)))
+    notes = {"levels": {"age": 2, "city": 1}, "reused_release": "clinic-2025-r1", "reusable_cells": 40}
+    notes |= {"reused_classes": 31, "reused_cell_records": 1}
+    told = dict(making_of({**made, "summary": {**made["summary"], "notes": notes}}))
+    assert told["levels"] == "age: 2, city: 1"
+    assert told["reuses"] == "31 of 40 cells of clinic-2025-r1, for 1 row"
