@@ -123,7 +123,7 @@ def _of_order(*strictest_first: str) -> Rule:
 
 
 def _unless_new(place: str, was: Any, now: Any) -> Iterator[str]:
-    if was is not None:
+    if was is not None and was != ():
         yield from _differs(place, was, now)
 
 

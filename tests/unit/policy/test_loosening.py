@@ -278,7 +278,9 @@ def test_a_smaller_sensitivity_of_noise_is_looser(was: float | None, now: float 
 
 
 def with_epsilon(**epsilon: float) -> ReleasePolicy:
-    return changed("method", {"recoding": "adaptive", "parameters": epsilon})
+    document = {**BASE, "method": {"recoding": "adaptive", "parameters": epsilon}}
+    models = {name: one for name, one in BASE["gates"]["models"].items() if name not in ("km", "lkc")}
+    return policy({**document, "gates": {**BASE["gates"], "models": models}})
 
 
 @pytest.mark.parametrize("name", ["epsilon_kept", "epsilon_raised"])

@@ -279,7 +279,7 @@ def test_a_tree_leaves_out_no_pair_that_fails(
             patch.object(overlaps.Overlaps, "meets_few", return_value=by_tree),
             patch.object(box_tree, "FAN", fan),
         ):
-            pairs = pairwise_failures(boxes, history, columns, l_least)
+            pairs = pairwise_failures(boxes, history, {c: Required(l_least) for c in columns})
         found.append(sorted(pairs.T.tolist()))
     assert found[0] == found[1]
 
@@ -438,7 +438,8 @@ def test_people_by_a_tree_narrow_the_same_groups(
             patch.object(overlaps.Overlaps, "meets_few", return_value=by_tree),
             patch.object(box_tree, "FAN", 2),
         ):
-            found.append(Judge(history, points_of(table, space), columns, l_least).fails(boxes, members))
+            required = {c: Required(l_least) for c in columns}
+            found.append(Judge(history, points_of(table, space), required).fails(boxes, members))
     assert found[0].tolist() == found[1].tolist()
 
 
@@ -460,11 +461,11 @@ def test_a_tree_leaves_out_nobody_whom_two_releases_narrow() -> None:
     points = points_of(prepared(POLICY, of_one_age(["flu"])), space)
     boxes, nobody = boxes_of(now, space), [np.empty(0, dtype=np.int64)]
     with patch.object(overlaps.Overlaps, "meets_few", return_value=True):
-        assert Judge(history, points, [0], 2).fails(boxes, nobody).tolist() == [True]
-        assert not pairwise_fails(boxes, history, [0], 2).any()
+        assert Judge(history, points, {0: Required(2)}).fails(boxes, nobody).tolist() == [True]
+        assert not pairwise_fails(boxes, history, {0: Required(2)}).any()
     one_told = history_of(earlier[:1], space, POLICY)
     assert one_told is not None
     with patch.object(overlaps.Overlaps, "meets_few", return_value=True):
-        assert Judge(one_told, points, [0], 2).fails(boxes, nobody).tolist() == [False]
+        assert Judge(one_told, points, {0: Required(2)}).fails(boxes, nobody).tolist() == [False]
         one_value = classes_of(of_one_age(["flu", "cold"]))
-        assert pairwise_fails(boxes_of(one_value, space), history, [0], 2).all()
+        assert pairwise_fails(boxes_of(one_value, space), history, {0: Required(2)}).all()

@@ -115,7 +115,7 @@ def test_of_many_sets_of_groups_as_many_as_may_be_are_looked_at_in_a_round(
     assert merged(AGES, [0, 0, 1, 1, 2, 2, 3, 3], AGE, km={"k": 3, "m": 1}) == whole
 
 
-@pytest.mark.parametrize("recoding", ["full-domain", "centroid", "median", "adaptive", "quantized"])
+@pytest.mark.parametrize("recoding", ["full-domain", "centroid", "median", "quantized"])
 def test_where_groups_are_not_merged_each_holds_both_models_by_itself(recoding: str) -> None:
     models = {"km": {"k": 4, "m": 1}, "lkc": {"l": 1, "k": 3, "c": 0.5}}
     policy = small_policy(AGE, method={"name": "mdav", "recoding": recoding}, gates={"models": models})
