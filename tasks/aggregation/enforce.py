@@ -173,7 +173,8 @@ class _Groups:
         return holds
 
     def _stands_for_few(self, group: int) -> bool:
-        return bool(self._limits.weights is not None and self._stand_for[group] < self._limits.k_map)
+        few = self._stand_for[group] < self._limits.k_map * (1 - 1e-12)
+        return bool(self._limits.weights is not None and few)
 
     def _merge(self, one: int, other: int) -> int:
         kept, gone = min(one, other), max(one, other)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from policy.model import ReleasePolicy
+from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, GateResult, Verdict
-from tasks.recoding.hierarchy import covers_of, grid_step, interval_levels, with_levels
+from tasks.recoding.hierarchy import SNAP, covers_of, grid_step, with_levels
 from tasks.risk.evidence import Evidence
+from tasks.types import FloatArray
 
 READER = "whoever compares the columns of several releases"
 
@@ -35,17 +37,36 @@ def published_level(classes: EquivalenceClasses, name: str, policy: ReleasePolic
         levels = covers.levels(member)
         levels[cells.whole] = len(covers.node) - 1
         return int(levels.max(initial=0))
-    qi, cells_of_numbers = with_levels(policy.roles.numeric[name]), classes.intervals[name]
-    low, high = cells_of_numbers.T
-    # An interval of numbers that are no integers ends where the next begins.
-    last = high if qi.type == "integer" else np.where(low < high, np.nextafter(high, low), high)
-    return int(interval_levels(np.column_stack([low, last]), qi).max(initial=0))
+    return _level_of_numbers(classes.intervals[name], with_levels(policy.roles.numeric[name]))
+
+
+def _level_of_numbers(intervals: FloatArray, qi: NumericQuasiIdentifier) -> int:
+    """Return the lowest level at which each of the intervals (n, 2) is inside of one node.
+
+    At every level, a class in which no number is known has the bounds for a cell. Since all other cells are
+    of one level, the bounds say nothing beside narrower ones.
+    """
+    start, end = qi.bounds
+    narrower = intervals[(intervals[:, 0] > start) | (intervals[:, 1] < end)]
+    if not len(narrower):
+        return len(qi.widths) + 1 if len(intervals) else 0
+    low, high = narrower.T
+    if (low == high).all():
+        return 0
+    past = high + 1 if qi.type == "integer" else high  # where the node ends
+    for level, width in enumerate(qi.widths, start=1):
+        node = np.floor((low - start) / width + SNAP)
+        inside = (past - start) / width <= node + 1 + SNAP
+        if (inside | (low == high)).all():
+            return level
+    return len(qi.widths) + 1
 
 
 def _allowed(policy: ReleasePolicy, name: str) -> int:
     level = policy.method.levels[name]
     if policy.method.ends == "rounded" and name in policy.roles.numeric:
         # The grid's step is that of a level: no interval is narrower.
-        widths = with_levels(policy.roles.numeric[name]).widths
-        level = max(level, widths.index(grid_step(policy.roles.numeric[name])) + 1)
+        qi = with_levels(policy.roles.numeric[name])
+        step = grid_step(qi)
+        level = max(level, qi.widths.index(step) + 1 if step in qi.widths else len(qi.widths) + 1)
     return level

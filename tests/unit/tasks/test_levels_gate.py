@@ -66,3 +66,51 @@ def test_a_release_without_a_class_does_not_pass(tmp_path: Path) -> None:
 
 def test_only_a_policy_that_decides_levels_asks() -> None:
     assert not GATES["levels"].asked_by(small_policy(QIS))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "widths", "numbers"),
+    [
+        ([0, 1], [], [0.01, 0.049, 0.851, 0.86, 0.31, 0.349]),
+        ([0.3, 7.7], [0.05, 0.1], [0.31, 0.32, 1.16, 1.17, 5.56, 5.57]),
+    ],
+)
+@pytest.mark.parametrize("ends", ["attained", "rounded"])
+def test_numbers_that_are_no_integers_are_at_the_level_of_their_nodes(
+    tmp_path: Path, bounds: list[float], widths: list[float], numbers: list[float], ends: str
+) -> None:
+    qis = {"rate": {"type": "numeric", "bounds": bounds, "widths": widths}}
+    method = {
+        "name": "mondrian",
+        "recoding": "full-domain",
+        "history": "blind",
+        "ends": ends,
+        "levels": {"rate": 1},
+    }
+    policy = small_policy(qis, method=method)
+    rows = [(number, ("flu", "hiv")[n % 2]) for n, number in enumerate(numbers)]
+    one = published(policy, prepared(policy, rows), [0, 0, 1, 1, 2, 2], tmp_path / "staged")
+    assert published_level(one.classes, "rate", policy) == 1
+    assert asked(one).verdict is Verdict.PASS
+    raised = published(policy, prepared(policy, rows), [0, 1, 0, 1, 2, 2], tmp_path / "raised")
+    assert published_level(raised.classes, "rate", policy) > 1
+    assert asked(raised).verdict is Verdict.FAIL
+
+
+def test_a_class_without_a_known_number_is_at_every_level(tmp_path: Path) -> None:
+    rows = [*ROWS, (None, "Hull", "flu"), (None, "Hull", "hiv")]
+    method = {"name": "mondrian", "recoding": "full-domain", "history": "blind", "levels": {"age": 1}}
+    policy = small_policy(QIS, method=method)
+    one = published(policy, prepared(policy, rows), [0, 0, 1, 1, 2, 2], tmp_path / "staged")
+    assert asked(one).verdict is Verdict.PASS
+    mixed = published(policy, prepared(policy, rows), [0, 0, 1, 2, 1, 2], tmp_path / "mixed")
+    assert asked(mixed).verdict is Verdict.FAIL  # a number beside a missing one: the whole column is raised
+
+
+def test_a_grid_that_is_no_level_allows_every_level(tmp_path: Path) -> None:
+    qis = {"age": {"type": "integer", "bounds": [0, 99], "widths": [1]}}
+    method = {"name": "mondrian", "recoding": "full-domain", "ends": "rounded", "levels": {"age": 0}}
+    policy = small_policy(qis, method=method)
+    rows = [(age, ill) for age, _, ill in ROWS]
+    one = published(policy, prepared(policy, rows), [0, 0, 1, 1], tmp_path / "staged")
+    assert asked(one).verdict is Verdict.PASS
