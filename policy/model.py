@@ -194,6 +194,12 @@ class Method(Section):
         return self
 
     @model_validator(mode="after")
+    def _reused_cells_do_not_grow(self) -> Self:
+        if self.reuse is not None and self.parameters.get("history_in_growth"):
+            raise ValueError("reuse keeps cells, and history_in_growth makes all classes anew: leave one out")
+        return self
+
+    @model_validator(mode="after")
     def _rounded_ends_are_of_intervals(self) -> Self:
         if self.ends == "rounded" and not contains_its_people(self.recoding):
             raise ValueError(f"ends: rounded is for intervals, and recoding: {self.recoding} writes none")

@@ -108,7 +108,7 @@ def fragments_of(
     if whole.compares or whole.weights is not None:
         labels, mended = enforced(z_scored(table), labels, whole, method.max_group_size)
         notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
-    labels = _with_equal_cells_joined(table, labels, method, policy, lambda: z_scored(table))
+    labels = with_equal_cells_joined(table, labels, method, policy, lambda: z_scored(table))
     return merged_beside_one_another(table, Partition(labels, dict(notes)), method, policy, progress)
 
 
@@ -149,7 +149,7 @@ def groups_of(
     """
     found = _groups_by_themselves(table, representation, leaves, method, policy, progress)
     points = partial(_points, table, representation)
-    found = replace(found, labels=_with_equal_cells_joined(table, found.labels, method, policy, points))
+    found = replace(found, labels=with_equal_cells_joined(table, found.labels, method, policy, points))
     return merged_beside_one_another(table, found, method, policy, progress)
 
 
@@ -190,7 +190,7 @@ def merged_beside_one_another(
     return replace(merged, notes=notes)
 
 
-def _with_equal_cells_joined(
+def with_equal_cells_joined(
     table: PreparedTable,
     labels: IntArray,
     method: BoundMethod,
@@ -287,7 +287,7 @@ def repaired(
     # Who was left out last has changed what some models compare groups with, and how many rows match.
     whole_matters = constraints.compares or constraints.weights is not None or table.unit is not None
     for _ in range(SETTLING if whole_matters or asks_for_known_values(policy) else 0):
-        labels = _with_equal_cells_joined(table, enforce(made.labels), method, policy, points)
+        labels = with_equal_cells_joined(table, enforce(made.labels), method, policy, points)
         settled = replace(made, labels=labels)
         settled = merged_beside_one_another(table, settled, method, policy, progress)
         if np.array_equal(settled.labels, made.labels):

@@ -15,6 +15,7 @@ from tasks.composition import (
     fragments_of,
     in_this_process,
     merged_beside_one_another,
+    with_equal_cells_joined,
 )
 from tasks.methods.base import BoundMethod
 from tasks.partitioning.constraints import constraints_of, overall_counts
@@ -58,6 +59,8 @@ def groups_in_cells(
         raise ValueError("the policy uses no cells again")
     if earlier is None:
         made = _by_the_method(table, method, policy, progress)
+        labels = with_equal_cells_joined(table, made.labels, method, policy, lambda: unit_ranges(table))
+        made = replace(made, labels=labels)
         return table, merged_beside_one_another(table, made, method, policy, progress)
     constraints = constraints_of(table, policy)
     progress(0.0, "records in the cells of an earlier release")
@@ -69,14 +72,16 @@ def groups_in_cells(
     others, notes = np.flatnonzero(cell < 0), {}
     if policy.method.reuse.others == "cut" and len(others):
         first = int(labels.max(initial=-1)) + 1
-        if constraints.group_holds(others):
+        # Who is counted may be in several groups: these may hold though all together do not.
+        if constraints.group_holds(others) or table.unit is not None:
             rest = replace(table.take(others), reused=None, overall=overall_counts(table))
             part = _by_the_method(rest, method, policy, progress)
             found[others] = np.where(part.labels < 0, -1, part.labels + first)
             notes = {name: note for name, note in part.notes.items() if isinstance(note, int)}
         else:
-            found[others] = first + np.arange(len(others))
+            found[others] = first + _by_values(table.take(others))
     found, mended = enforced(unit_ranges(table), found, constraints, method.max_group_size)
+    found = with_equal_cells_joined(table, found, method, policy, lambda: unit_ranges(table))
     told: dict[str, Note] = {
         **notes,
         **mended,
@@ -86,6 +91,12 @@ def groups_in_cells(
         "records_of_no_cell": len(others),
     }
     return table, merged_beside_one_another(table, Partition(found, told), method, policy, progress)
+
+
+def _by_values(table: PreparedTable) -> IntArray:
+    """Return the places of records by their values, (n,), whatever the order of the rows."""
+    columns = [*table.sensitive.T, *table.codes.T, *table.numeric.T]
+    return np.argsort(np.lexsort(columns), kind="stable")
 
 
 def notes_of_reuse(table: PreparedTable, labels: IntArray) -> Notes:

@@ -27,8 +27,16 @@ from release_store.db.changes import approvers_demanded, set_state
 from release_store.permission import Act, Person, Rule, holds, refusal
 from release_store.protocol.overrides import OVERRIDES_NEEDED
 from release_store.protocol.proofs import is_by
-from release_store.records import CandidateRecord, CandidateState, Decision, GateResult, Verdict
+from release_store.records import (
+    CandidateRecord,
+    CandidateState,
+    Decision,
+    GateResult,
+    ReleaseState,
+    Verdict,
+)
 from release_store.states import may
+from release_store.summary import reused_release
 
 Connection = duckdb.DuckDBPyConnection
 HINT_BLOCKED = "Run the period again."
@@ -195,6 +203,8 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
             else "only a candidate that awaits approval can be approved"
         )
         return UsageError(f"is {record.state}, and {only}", where=where, hint=HINTS[record.state])
+    if act is not Act.REJECT and (withdrawn := _withdrawn_source(con, record)) is not None:
+        return withdrawn
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
         return error
     other = _other(record, decision)
@@ -206,6 +216,18 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
         decided.append(decision.by)  # another name now, and the same key
     made_by = decision.by if _is_maker(con, decision) else record.made_by
     return refusal(act, Person(decision.by, decision.reason, made_by, decided), where)
+
+
+def _withdrawn_source(con: Connection, record: CandidateRecord) -> Blocked | None:
+    """Refuse to publish cells of a release that was withdrawn since."""
+    source = reused_release(record.summary.notes)
+    if source is None or queries.release(con, source).state is not ReleaseState.WITHDRAWN:
+        return None
+    return Blocked(
+        f"uses cells of {source}, which was withdrawn",
+        where=record.candidate_id,
+        hint="Reject it, and run the period again with another release in method.reuse, or with none.",
+    )
 
 
 def _is_maker(con: Connection, decision: Decision) -> bool:

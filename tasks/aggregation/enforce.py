@@ -25,9 +25,10 @@ def enforced(
     A group of `points` (n, d) that breaks the model is merged with one of the 4,096 groups of nearest
     centroids: the nearest with which it holds and has at most `max_group_size` records, else the nearest with
     which it holds, else the nearest; and again until every group holds. One that stands for too few people of
-    the population is merged with the nearest. Where the records with a label do not
-    hold all together, no grouping can, and they are one group. -1 stays -1. Where nothing fails, `labels`
-    are returned as they are. Models that compare with the whole table compare with the records with a label.
+    the population is merged with the nearest. Where the records with a label do not hold all together, no
+    grouping can, and they are one group, unless people or households are counted, who may be in several. -1
+    stays -1. Where nothing fails, `labels` are returned as they are. Models that compare with the whole table
+    compare with the records with a label.
     """
     kept = np.flatnonzero(labels >= 0)
     constraints = constraints.among(kept)
@@ -37,7 +38,7 @@ def enforced(
     failing = left[~groups.holds(left)]
     if not len(failing):
         return labels, _notes(len(names), groups.size, 0, max_group_size)
-    if not constraints.group_holds(kept):
+    if constraints.person is None and not constraints.group_holds(kept):
         # No grouping can hold: in some part a value's share is no smaller than in the whole, and in some
         # part the entropy is no greater; no part has more values or a wider range.
         whole = np.where(labels >= 0, 0, -1).astype(np.int64)

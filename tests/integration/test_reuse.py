@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 from policy.errors import VerificationFailed
 from policy.load import load_policy
 from release_store.records import CandidateState
 from services.reuse import cells_reused
-from tests.support.at_work import withdraw
+from tests.support.at_work import withdraw, write_people
 from tests.support.front_desk import Desk
 
 Capture = pytest.CaptureFixture[str]
@@ -175,3 +176,19 @@ def test_a_revision_uses_the_cells_of_the_period_before(desk: Desk) -> None:
     words = ("2026Q2", "eve", "--revise", "three rows were of another ward")
     assert desk.run(chosen, table, *words) in (0, 4)
     assert desk.store.candidates()[-1].summary.notes["reused_release"] == FIRST
+
+
+def test_cells_of_a_release_that_was_withdrawn_are_not_published(desk: Desk, capsys: Capture) -> None:
+    write_people(desk.root)
+    assert desk.run(policy(desk), desk.table()) == 0
+    chosen = policy(desk)
+    document = yaml.safe_load(chosen.read_text())
+    chosen.write_text(yaml.safe_dump({**document, "approval": {"approvers": 1}}, sort_keys=False))
+    assert desk.run(chosen, desk.table("next.csv", seed=2), "2026Q2") == 5
+    waiting = desk.store.candidates()[-1].candidate_id
+    withdraw(desk.store, FIRST, by="eve", reason="a leak")
+    capsys.readouterr()
+    assert desk.say("approve", waiting, "--by", "bob", "--reason", "fine") == 4
+    assert f"{waiting}: uses cells of {FIRST}, which was withdrawn" in capsys.readouterr().err
+    assert [one.release_id for one in desk.store.releases()] == [FIRST]
+    assert desk.say("reject", waiting, "--by", "bob", "--reason", "withdrawn cells") == 0

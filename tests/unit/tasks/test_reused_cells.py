@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policy.errors import PolicyError
 from policy.gates import Limit
 from policy.model import Privacy, ReleasePolicy, Reuse
 from release_store.records import EquivalenceClasses, Release, ReleaseState
@@ -22,6 +23,7 @@ from tasks.history.selection import by_leaves
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.partitioning.placing import place_records
+from tasks.recoding.equal_cells import joined_equal
 from tasks.recoding.generalize import generalized
 from tasks.repair.merge import repair
 from tasks.reuse import EarlierCells, groups_in_cells, notes_of_reuse
@@ -322,3 +324,56 @@ def test_a_model_that_compares_with_the_table_holds_beside_what_is_published(
     (result,) = assess(evidence, {"t_closeness": GATES["t_closeness"]}).results
     assert result.verdict == "pass"
     assert evidence.n_published > 0
+
+
+@pytest.mark.parametrize(("recoding", "seed"), [("hierarchy", 14), ("hierarchy", 9), ("rounded", 14)])
+def test_a_first_release_joins_groups_of_equal_cells_where_households_count(
+    tmp_path: Path, recoding: str, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    qis = {"age": {"type": "integer", "bounds": [0, 100], "widths": [50]}}
+    method = {"name": "mondrian", "history": "blind", "reuse": {"release": "last"}}
+    method |= {"ends": "rounded"} if recoding == "rounded" else {"recoding": "hierarchy"}
+    policy = small_policy(
+        qis,
+        roles={"household": "home"},
+        privacy={"k": 3, "p_max": 0.7},
+        method=method,
+        gates={"ncp": {"max": 1}},
+    )
+    rows = [
+        (f"h{random.integers(40)}", int(random.integers(101)), "aabc"[random.integers(4)]) for _ in range(60)
+    ]
+    table, found = groups_in_cells(prepared(policy, rows), None, bound_method(policy), policy, no_progress)
+    limits = constraints_of(table, policy)
+    joined = joined_equal(table, found.labels, policy)
+    assert joined is found.labels
+    assert all(limits.group_holds(np.flatnonzero(joined == n)) for n in range(found.n_groups))
+
+
+def test_the_order_of_the_rows_says_nothing_of_the_classes(tmp_path: Path) -> None:
+    """Rows that no cell takes, and that break t-closeness together, join the same groups in any order."""
+    random = np.random.default_rng(3)
+    policy = policy_of(gates={"models": {"t_closeness": {"max": 0.3}}, "worlds": {"unfollowed": "accept"}})
+
+    def row(low: int, high: int, ills: str) -> tuple[int, str, str]:
+        return int(random.integers(low, high)), "ABCD"[random.integers(4)], ills[random.integers(len(ills))]
+
+    first = [row(20, 81, "pqrs") for _ in range(60)]
+    later = [*first[:57], *(row(0, 101, "pq") for _ in range(12))]
+    earlier = prepared(policy, first)
+    cells = published(policy, earlier, anonymized(earlier, policy), tmp_path / "first").classes
+    seen = set()
+    for n in range(6):
+        order = random.permutation(len(later)) if n else np.arange(len(later))
+        rows = [later[i] for i in order]
+        table, found = made(policy, rows, cells)
+        assert found.notes["records_of_no_cell"]
+        one = published(policy, table, found, tmp_path / str(n))
+        seen.add("\n".join(sorted(one.csv.read_text().splitlines())))
+    assert len(seen) == 1
+
+
+def test_cells_that_are_used_again_cannot_grow() -> None:
+    with pytest.raises(PolicyError, match="history_in_growth makes all classes anew"):
+        small_policy(method={"name": "lhd", "reuse": {}, "parameters": {"history_in_growth": True}})
