@@ -121,7 +121,7 @@ def _read_whole(
         finding = _rejected(connection, table, policy) if text else ""
         hint = HINT_QUOTES
     except duckdb.Error as error:
-        raise_if_spilling_failed(error)
+        raise_if_spilling_failed(error, connection)
         finding, hint = _file_problem(error, table, text)
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
@@ -148,7 +148,7 @@ def _load(
         counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
         rows = counted[0] if counted else 0
     except duckdb.Error as error:
-        raise_if_spilling_failed(error)
+        raise_if_spilling_failed(error, connection)
         finding, hint = _file_problem(error, table, text)
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
@@ -177,7 +177,7 @@ def _run(
             return _fetch(connection, query.strip().rstrip(";"), policy, "source.query")
         finding, hint = wrong
     except duckdb.Error as error:
-        raise_if_spilling_failed(error)
+        raise_if_spilling_failed(error, connection)
         finding = _query_problem(error, query)
         if interrupted.is_set():
             finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
