@@ -61,16 +61,9 @@ def memory_errors(memory: Memory, instance: duckdb.DuckDBPyConnection) -> Iterat
     try:
         yield
     except duckdb.Error as error:
-        failure = _spill_failure(error, instance) or _memory_failure(error, memory)
+        failure = spill_failure(error, instance) or _memory_failure(error, memory)
         if failure is None:
             raise
-    if failure is not None:
-        raise failure from None
-
-
-def raise_if_spilling_failed(error: duckdb.Error, instance: duckdb.DuckDBPyConnection) -> None:
-    """Raise TransientFailure for an error that the folder for temporary files of an instance caused."""
-    failure = _spill_failure(error, instance)
     if failure is not None:
         raise failure from None
 
@@ -80,10 +73,11 @@ def mebibytes(n_bytes: int) -> str:
     return f"{n_bytes / (1 << 20):,.0f} MiB"
 
 
-def _spill_failure(error: duckdb.Error, instance: duckdb.DuckDBPyConnection) -> TransientFailure | None:
+def spill_failure(error: duckdb.Error, instance: duckdb.DuckDBPyConnection) -> TransientFailure | None:
     """Return what to say of an error that one of ours caused, which DuckDB's text names.
 
-    Nothing of that text is repeated: a query can write it, and put cells into it.
+    Nothing of that text is repeated: a query can write it, and put cells into it. Raise what is returned
+    outside the handler, so that it does not hold the error.
     """
     room = _rooms.get(instance)
     if room is None or not room.failure:
