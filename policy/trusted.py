@@ -45,11 +45,13 @@ class Memory:
     """How much memory DuckDB may take in a process, and where the rest goes. No byte of a release changes.
 
     `limit` is in bytes; None is a share of the machine's memory. `spill` is the folder of encrypted temporary
-    files; None means that there are none.
+    files; None means that there are none. They take up to `spill_limit` bytes; None is half of the room that
+    is free.
     """
 
     limit: int | None = None
     spill: Path | None = None
+    spill_limit: int | None = None
 
 
 @dataclass(frozen=True)

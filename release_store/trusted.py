@@ -6,6 +6,7 @@
     s3: {prefixes: [s3://tables/]}  # policies may name objects below these
     memory_limit: 2 GiB             # of DuckDB in each process: docs/scale.md
     spill: /var/spill/releasegate   # a folder for its encrypted temporary files
+    spill_limit: 50 GiB             # of these files
 
 The file is guarded as that of the people is. Without it, nothing more is trusted.
 """
@@ -48,10 +49,12 @@ _FINDINGS = {
     "s3": "should have a list of prefixes, and may name an endpoint and a region",
     "memory_limit": "should be a size, such as 2 GiB",
     "spill": "should be the path of a folder",
+    "spill_limit": "should be a size, such as 50 GiB",
 }
 _REGION = re.compile(r"[a-z0-9-]{1,63}")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LEAST_MEMORY = 64 << 20  # bytes: with less, DuckDB cannot even read a file in two threads
+MOST_MEMORY = 1 << 50  # bytes: more than a machine has; DuckDB refuses what is not below 2 ** 64
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT])(i?)B")
 
 
@@ -82,6 +85,7 @@ class _File(BaseModel):
     packages: list[str] = Field(default=[], max_length=1000)
     s3: _ObjectStore = _ObjectStore()
     spill: str | None = None
+    spill_limit: str | None = None
 
 
 def load_trusted(root: Path) -> Trusted:
@@ -103,11 +107,22 @@ def load_trusted(root: Path) -> Trusted:
         None if found.engine is None else _cluster(found.engine, f"{path}: engine", trusted_owners(root))
     )
     objects = _object_store(found.s3, f"{path}: s3")
-    memory = Memory(
-        None if found.memory_limit is None else _size(found.memory_limit, f"{path}: memory_limit"),
-        None if found.spill is None else _spill(found.spill, f"{path}: spill", store, trusted_owners(root)),
-    )
+    memory = _memory(found, path, store, trusted_owners(root))
     return Trusted(tuple(folders), tuple(found.packages), never, cluster, objects, memory)
+
+
+def _memory(found: _File, path: Path, store: Path, owners: Collection[int]) -> Memory:
+    if found.spill is None and found.spill_limit is not None:
+        raise UsageError(
+            "limits temporary files, and there is no folder for them",
+            where=f"{path}: spill_limit",
+            hint="Name the folder as spill, or leave spill_limit out.",
+        )
+    return Memory(
+        None if found.memory_limit is None else _size(found.memory_limit, f"{path}: memory_limit"),
+        None if found.spill is None else _spill(found.spill, f"{path}: spill", store, owners),
+        None if found.spill_limit is None else _size(found.spill_limit, f"{path}: spill_limit"),
+    )
 
 
 def _size(written: str, where: str) -> int:
@@ -123,6 +138,10 @@ def _size(written: str, where: str) -> int:
     if found < LEAST_MEMORY:
         raise UsageError(
             f"'{written}' is too little", where=where, hint=f"Give at least {LEAST_MEMORY >> 20} MiB."
+        )
+    if found > MOST_MEMORY:
+        raise UsageError(
+            f"'{written}' is too much", where=where, hint=f"Give at most {MOST_MEMORY >> 40} TiB."
         )
     return found
 

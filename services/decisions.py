@@ -21,6 +21,7 @@ from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.publication import outcome_of, publish_candidate
 from services.runtime import RunIdentity
+from services.trust import use_memory_of
 
 
 def decide(
@@ -73,6 +74,8 @@ def _decide(
     seen: str | None,
 ) -> Outcome:
     check_typed(by, reason, candidate_id)
+    if decision != Act.REJECT:
+        use_memory_of(store.root)
     recover(store)
     record = store.candidate(candidate_id)
     policy = None if decision == Act.REJECT else policy_from_document(store.policy(record.policy_digest))

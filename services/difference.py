@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policy.errors import ReleaseGateError
+from policy.errors import ReleaseGateError, TransientFailure
 from policy.load import policy_from_document
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.records import EquivalenceClasses
@@ -12,6 +12,7 @@ from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from reports.difference_sides import rows_of, side_of
 from reports.documents import Document, record_document
+from services.trust import use_memory_of
 from tasks.geometry.space import equal_cells
 from tasks.risk.published import read_classes
 
@@ -22,6 +23,7 @@ def difference_document(store: ReleaseStore, one: str, other: str) -> Document:
     `a` or `b` is left out of a row where that one has no such field, parameter or gate. Raises UsageError
     for an id that the store does not know.
     """
+    use_memory_of(store.root)
     found = [record_document(store, name) for name in (one, other)]
     classes = [_classes(store, each) for each in found]
     policies = [store.policy(each["policy_digest"]) for each in found]
@@ -58,5 +60,7 @@ def _classes(store: ReleaseStore, record: Document) -> EquivalenceClasses | None
         policy = policy_from_document(store.policy(record["policy_digest"]))
         with sealed_file(folder / "data.parquet", record["files"].get("data.parquet")) as file:
             return read_classes(file, policy)
+    except TransientFailure:  # memory or the disk ended: the classes are there
+        raise
     except ReleaseGateError:
         return None

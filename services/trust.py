@@ -20,3 +20,13 @@ def trusted_in(store: Path) -> Trusted:
     trust_packages(found.packages)
     use_memory(found.memory)
     return found
+
+
+def use_memory_of(store: Path) -> None:
+    """Let the process use the memory that the store's owner allows.
+
+    Raises as `load_trusted`.
+    """
+    from tasks.memory import use_memory
+
+    use_memory(load_trusted(store).memory)

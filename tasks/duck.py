@@ -28,11 +28,14 @@ def connection(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection
     """
     memory = memory_in_use()
     with _lock:
+        for earlier in [one for one in _instances if one[1] != memory]:
+            del _instances[earlier]  # it goes with the last connection to it
         if (threads, memory) not in _instances:
             _instances[threads, memory] = _instance(threads, memory)
-        con = _instances[threads, memory].cursor()
+        instance = _instances[threads, memory]
+        con = instance.cursor()
     try:
-        with memory_errors(memory):
+        with memory_errors(memory, instance):
             yield con
     finally:
         con.close()

@@ -1,20 +1,27 @@
-"""How much memory DuckDB may take, and where it spills: as the store's owner says, for the whole process."""
+"""How much memory DuckDB may take, and where it spills: as the store's owner says, for the whole process.
+
+A process works with one store at a time, and each command first lets that store's memory be used.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import duckdb
 
 from policy.errors import TransientFailure
 from policy.trusted import TRUSTED_FILE, Memory
 
-WHOLE_DISK = "1000TB"  # DuckDB does not see how much room the folder has; the system refuses what is too much
-_FAILED = re.compile(r"SpillFailed: ([^\n]+)")
+if TYPE_CHECKING:
+    from tasks.spill_files import SpillRoom
+
+WHOLE_DISK = "1000TB"  # DuckDB does not see how much room the folder has; our files refuse what is too much
 _NO_ROOM = ("ENOSPC", "EDQUOT", "EFBIG")
 _memory = Memory()
+_rooms: WeakKeyDictionary[duckdb.DuckDBPyConnection, SpillRoom] = WeakKeyDictionary()
 
 
 def use_memory(memory: Memory) -> None:
@@ -37,14 +44,16 @@ def set_memory(connection: duckdb.DuckDBPyConnection, memory: Memory) -> None:
         return
     from tasks.spill_files import PROTOCOL, SpillFiles
 
-    connection.register_filesystem(SpillFiles(memory.spill))
+    files = SpillFiles(memory.spill, memory.spill_limit)
+    connection.register_filesystem(files)
+    _rooms[connection] = files.room
     connection.execute(f"SET temp_directory = '{PROTOCOL}://files'")
     connection.execute(f"SET max_temp_directory_size = '{WHOLE_DISK}'")
 
 
 @contextmanager
-def memory_errors(memory: Memory) -> Iterator[None]:
-    """Say what to do where memory or the disk ends in DuckDB; other errors pass.
+def memory_errors(memory: Memory, instance: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Say what to do where memory or the disk ends in an instance; other errors pass.
 
     Raises TransientFailure.
     """
@@ -52,16 +61,9 @@ def memory_errors(memory: Memory) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        failure = _spill_failure(error, memory) or _memory_failure(error, memory)
+        failure = spill_failure(error, instance) or _memory_failure(error, memory)
         if failure is None:
             raise
-    if failure is not None:
-        raise failure from None
-
-
-def raise_if_spilling_failed(error: duckdb.Error) -> None:
-    """Raise TransientFailure for an error that the folder for temporary files caused."""
-    failure = _spill_failure(error, _memory)
     if failure is not None:
         raise failure from None
 
@@ -71,19 +73,33 @@ def mebibytes(n_bytes: int) -> str:
     return f"{n_bytes / (1 << 20):,.0f} MiB"
 
 
-def _spill_failure(error: duckdb.Error, memory: Memory) -> TransientFailure | None:
-    """Return what to say of an error in whose text DuckDB repeats that of ours."""
-    failed = _FAILED.search(str(error))
-    if failed is None or memory.spill is None:
+def spill_failure(error: duckdb.Error, instance: duckdb.DuckDBPyConnection) -> TransientFailure | None:
+    """Return what to say of an error that one of ours caused, which DuckDB's text names.
+
+    Nothing of that text is repeated: a query can write it, and put cells into it. Raise what is returned
+    outside the handler, so that it does not hold the error.
+    """
+    room = _rooms.get(instance)
+    if room is None or not room.failure:
         return None
-    reason = failed[1].strip()
+    from tasks.spill_files import NO_ROOM_LEFT, SpillFailed
+
+    if SpillFailed.__name__ not in str(error):
+        return None
+    reason, room.failure = room.failure, ""
+    if reason == NO_ROOM_LEFT:
+        return TransientFailure(
+            f"temporary files need more than {mebibytes(room.limit)}",
+            where=f"{TRUSTED_FILE}: spill_limit",
+            hint="Ask for less, or give more (without spill_limit: half of the free room), and run it again.",
+        )
     finding = f"the system refused a temporary file ({reason})"
     hint = "Check the disk and the permissions of the folder"
     if reason in _NO_ROOM:
         finding, hint = f"the disk has no room for temporary files ({reason})", "Free room on this disk"
     return TransientFailure(
         finding,
-        where=str(memory.spill),
+        where=str(room.folder),
         hint=f"{hint}, or change spill or memory_limit in {TRUSTED_FILE}; then run it again.",
     )
 

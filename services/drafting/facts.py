@@ -13,6 +13,7 @@ import duckdb
 import pandas as pd
 
 from policy.errors import InputError, UsageError
+from policy.trusted import Memory
 from tasks.intake.columns import check_distinct
 from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.lengths import check_lengths
@@ -27,6 +28,7 @@ from tasks.sql import identifier, literal
 # Ways to write that a value is unknown. "None" is left out: it often says "nothing", which is a value.
 MISSING_TOKENS = ("", "?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".")
 Encoding = Literal["utf-8", "latin-1"]
+NO_STORE = Memory()  # a draft is made without a store, whose owner could limit its memory
 LOOKED_AT = 5000  # distinct values of a column in which marks of people are looked for
 MARKED = 0.1  # share of them from which a column is one of such marks
 DATE = re.compile(
@@ -118,7 +120,7 @@ def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
             f"encoding = '{encoding}', max_line_size = {2 * LONGEST_LINE}, compression = 'none', "
             "hive_partitioning = false)"
         )
-    with own_database() as con:
+    with own_database(NO_STORE) as con:
         _load(con, reader, table, bounded=kind == "parquet")
         con.execute("SET enable_external_access = false")
         names = [row[0] for row in con.execute("DESCRIBE cells").fetchall()]
@@ -141,7 +143,7 @@ def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile, *, bou
             check_lengths(con, cells, names, table.shown)
         con.execute(f"CREATE TABLE cells AS FROM {cells}")
     except duckdb.OutOfMemoryException:
-        problem = f"needs more than {allowed_memory()}"
+        problem = f"needs more than {allowed_memory(NO_STORE)}"
     except duckdb.Error as error:
         # DuckDB's own message may quote a line of the file.
         problem = type(error).__name__

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import duckdb
 
+from policy.trusted import Memory
 from tasks.memory import mebibytes, memory_in_use, set_memory
 
 MEMORY_LIMIT = "50%"  # of the machine's, where the store's owner sets no limit
 
 
-def allowed_memory() -> str:
+def allowed_memory(memory: Memory | None = None) -> str:
     """Return in words how much memory such a database may take."""
-    limit = memory_in_use().limit
+    limit = (memory or memory_in_use()).limit
     return f"{MEMORY_LIMIT} of the memory" if limit is None else f"the {mebibytes(limit)} of memory_limit"
 
 
-def own_database() -> duckdb.DuckDBPyConnection:
-    """Open a database of its own, which loads no extension and writes nothing readable to a disk."""
+def own_database(memory: Memory | None = None) -> duckdb.DuckDBPyConnection:
+    """Open a database of its own, which loads no extension and writes nothing readable to a disk.
+
+    `memory` is what it may take; without it, what this process uses.
+    """
     connection = duckdb.connect(
         config={
             "autoinstall_known_extensions": False,
@@ -25,6 +29,6 @@ def own_database() -> duckdb.DuckDBPyConnection:
             "memory_limit": MEMORY_LIMIT,
         }
     )
-    set_memory(connection, memory_in_use())
+    set_memory(connection, memory or memory_in_use())
     connection.execute("SET enable_progress_bar = false")
     return connection

@@ -10,7 +10,7 @@ from threading import Event, Timer
 
 import duckdb
 
-from policy.errors import InputError
+from policy.errors import InputError, TransientFailure
 from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.text import number_of
@@ -25,7 +25,7 @@ from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import InputFile, TableSource, find_source
 from tasks.intake.statement import problem_of
 from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
-from tasks.memory import raise_if_spilling_failed
+from tasks.memory import spill_failure
 from tasks.sql import identifier, literal, text_or_missing
 from tasks.types import SourceTable
 
@@ -114,6 +114,7 @@ def _read_whole(
     """Read the table's file without a query, straight into the frame's columns."""
     text = _checked_text(file, table, policy, own=True)
     finding, hint = "", ""
+    failure: TransientFailure | None = None
     try:
         connection.execute(f"CREATE VIEW input AS {_select(file, table, text, policy)}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
@@ -121,8 +122,10 @@ def _read_whole(
         finding = _rejected(connection, table, policy) if text else ""
         hint = HINT_QUOTES
     except duckdb.Error as error:
-        raise_if_spilling_failed(error)
+        failure = spill_failure(error, connection)
         finding, hint = _file_problem(error, table, text)
+    if failure is not None:
+        raise failure
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
     _check_count(table, text, builder.n_rows)
@@ -139,6 +142,7 @@ def _load(
     """Copy a file into a table of the database in memory, so that a query needs no file."""
     text = _checked_text(file, table, policy, own=False)
     finding, hint, rows = "", "", 0
+    failure: TransientFailure | None = None
     try:
         connection.execute(f"CREATE TABLE {identifier(name)} AS {_select(file, table, text, policy)}")
         finding = _rejected(connection, table, policy) if text else ""
@@ -148,8 +152,10 @@ def _load(
         counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
         rows = counted[0] if counted else 0
     except duckdb.Error as error:
-        raise_if_spilling_failed(error)
+        failure = spill_failure(error, connection)
         finding, hint = _file_problem(error, table, text)
+    if failure is not None:
+        raise failure
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
     _check_count(table, text, rows)
@@ -160,6 +166,7 @@ def _run(
 ) -> FrameBuilder:
     """Run a policy's query where nothing can be opened and no setting changed, for as long as it may take."""
     finding, hint = "", HINT_QUERY
+    failure: TransientFailure | None = None
     interrupted = Event()
 
     def interrupt() -> None:
@@ -177,7 +184,7 @@ def _run(
             return _fetch(connection, query.strip().rstrip(";"), policy, "source.query")
         finding, hint = wrong
     except duckdb.Error as error:
-        raise_if_spilling_failed(error)
+        failure = spill_failure(error, connection)
         finding = _query_problem(error, query)
         if interrupted.is_set():
             finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
@@ -185,6 +192,8 @@ def _run(
             finding, hint = f"needs more than {allowed_memory()}", "Ask for less."
     finally:
         timer.cancel()
+    if failure is not None:
+        raise failure
     raise InputError(finding, where="source.query", hint=hint)
 
 

@@ -62,6 +62,10 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
         ("memory_limit: -2 GiB", "'-2 GiB' is not a size", ": memory_limit"),
         ("memory_limit: 2 Gib", "'2 Gib' is not a size", ": memory_limit"),
         ("memory_limit: 63 MiB", "'63 MiB' is too little", ": memory_limit"),
+        ("memory_limit: 1025 TiB", "'1025 TiB' is too much", ": memory_limit"),
+        ("memory_limit: 20000000 TiB", "'20000000 TiB' is too much", ": memory_limit"),
+        ("spill_limit: 2 GiB", "there is no folder for them", ": spill_limit"),
+        ("{spill: /srv, spill_limit: 2}", "should be a size, such as 50 GiB", ": spill_limit"),
         ("spill: true", "should be the path of a folder", ": spill"),
         ("spill: [/tmp]", "should be the path of a folder", ": spill"),
         ("spill: spilled", "'spilled' is not an absolute path", ": spill"),
@@ -183,6 +187,12 @@ def test_a_folder_to_spill_is_named_by_itself(root: Path, tmp_path: Path) -> Non
     spill.mkdir(mode=0o700)
     written(root, f"spill: {spill}\n")
     assert load_trusted(root).memory == Memory(None, spill)
+    written(root, f"spill: {spill}\nspill_limit: 50 GiB\n")
+    assert load_trusted(root).memory == Memory(None, spill, 50 << 30)
+    path = written(root, f"spill: {spill}\nspill_limit: much\n")
+    with pytest.raises(UsageError, match="'much' is not a size") as caught:
+        load_trusted(root)
+    assert caught.value.where == f"{path}: spill_limit"
 
 
 @pytest.mark.enemy("other account", "reads a file")

@@ -287,6 +287,36 @@ def test_a_query_that_needs_more_than_the_owners_limit_is_refused(
 
 
 @pytest.mark.enemy(AUTHOR, "stops the work")
+def test_a_query_that_fills_the_folder_to_spill_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spill").mkdir()
+    monkeypatch.setattr(memory, "_memory", Memory(64 << 20, tmp_path / "spill", 8 << 20))
+    table = written(tmp_path, HEADER + ROW)
+    many = "select max(length(n)) as longest from (select 'name ' || r as n from range(1000000000000) t(r) "
+    query = f"select i.* from input i join ({many} order by hash(r) limit 900000000000)) on longest > 0"
+    error = refused(table, tmp_path, query=query)
+    assert str(error).splitlines()[0] == ("trusted.yaml: spill_limit: temporary files need more than 8 MiB")
+
+
+@pytest.mark.enemy(AUTHOR, "learns a value")
+@pytest.mark.parametrize(
+    "cell",
+    ["error('SpillFailed: ' || note)", "cast('SpillFailed: ' || note as int)"],
+)
+def test_a_query_that_writes_our_errors_shows_no_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str
+) -> None:
+    (tmp_path / "spill").mkdir()
+    monkeypatch.setattr(memory, "_memory", Memory(64 << 20, tmp_path / "spill"))
+    table = written(tmp_path, HEADER + ROW.replace("ok", CANARY))
+    error = refused(table, tmp_path, query=f"select * replace ({cell} as note) from input")
+    assert isinstance(error, InputError)
+    assert str(error).startswith("source.query: fails (")
+    assert CANARY not in str(error)
+
+
+@pytest.mark.enemy(AUTHOR, "stops the work")
 def test_a_query_of_endless_cells_is_refused(tmp_path: Path) -> None:
     table = written(tmp_path, HEADER + ROW)
     error = refused(table, tmp_path, query="select * replace (repeat('x', 100000) as note) from input")

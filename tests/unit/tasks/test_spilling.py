@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -22,7 +24,7 @@ from policy.trusted import Memory
 from tasks import duck, memory, spill_files
 from tasks.intake.database import own_database
 from tasks.risk.published import read_classes, read_rows, row_classes
-from tasks.spill_files import SpillFailed, SpillFile
+from tasks.spill_files import SpillFailed, SpillFile, SpillRoom
 from tasks.staging.stage import stage
 from tests.support.spilled import spilled_bytes
 
@@ -111,7 +113,7 @@ def test_the_search_finds_what_duckdb_spills_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_piece_is_read_as_it_was_written_and_no_two_look_alike(tmp_path: Path) -> None:
-    file = SpillFile(tmp_path, AESGCM(AESGCM.generate_key(256)))
+    file = SpillFile(SpillRoom(tmp_path, 1 << 10), AESGCM(AESGCM.generate_key(256)))
     piece = b"the same piece, twice"
     for position in (0, 100):
         file.seek(position)
@@ -166,6 +168,91 @@ def test_a_folder_that_went_is_named(tmp_path: Path) -> None:
     with pytest.raises(TransientFailure) as caught, duck.connection(2) as con:
         con.execute(f"CREATE TEMP TABLE t AS {NAMES}")
     assert str(caught.value).startswith(f"{tmp_path}/gone: the system refused a temporary file (ENOENT)")
+
+
+def test_the_text_of_an_error_is_told_of_no_spilling_whatever_a_query_writes_there(tmp_path: Path) -> None:
+    query = f"SELECT error('SpillFailed: {CANARY}') FROM range(2)"
+    memory.use_memory(Memory(LITTLE, tmp_path))
+    with pytest.raises(duckdb.InvalidInputException, match=CANARY), duck.connection(2) as con:
+        con.execute(query)
+    with own_database() as con:
+        with pytest.raises(duckdb.InvalidInputException) as caught:
+            con.execute(query)
+        assert memory.spill_failure(caught.value, con) is None
+
+
+def test_a_failure_that_was_told_is_not_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EIO, "of the system")
+
+    memory.use_memory(Memory(LITTLE, tmp_path))
+    monkeypatch.setattr(spill_files.os, "pwrite", refuse)
+    with pytest.raises(TransientFailure), duck.connection(2) as con:
+        con.execute(f"CREATE TEMP TABLE t AS {NAMES}")
+    with pytest.raises(duckdb.InvalidInputException), duck.connection(2) as con:
+        con.execute("SELECT error('SpillFailed: EIO') FROM range(2)")
+
+
+def test_temporary_files_take_no_more_than_their_limit(tmp_path: Path, written: list[int]) -> None:
+    limit = 8 << 20
+    memory.use_memory(Memory(LITTLE, tmp_path, limit))
+    with pytest.raises(TransientFailure) as caught, duck.connection(2) as con:
+        con.execute(f"CREATE TEMP TABLE t AS {NAMES}")
+    assert str(caught.value).startswith(
+        "trusted.yaml: spill_limit: temporary files need more than 8 MiB\n  Ask for less, or give more"
+    )
+    assert sum(written) <= limit + max(written)  # the last one was refused
+    with duck.connection(2) as con:  # the instance is as good as before
+        assert len(con.execute("SELECT i FROM range(900) AS t(i)").fetchall()) == 900
+
+
+def test_room_is_counted_by_how_long_files_are_and_comes_back(tmp_path: Path) -> None:
+    cipher, room = AESGCM(AESGCM.generate_key(256)), SpillRoom(tmp_path, 100)
+    one, other = SpillFile(room, cipher), SpillFile(room, cipher)
+    for _ in range(3):  # in the same place
+        one.seek(0)
+        one.write(bytes(60))
+    other.write(bytes(40))
+    with pytest.raises(SpillFailed, match="reached their limit"):
+        other.write(bytes(1))
+    assert len(spilled_bytes(os.getpid(), tmp_path)) == 100
+    one.close()
+    one.close()
+    assert other.write(bytes(60)) == 60
+    with pytest.raises(SpillFailed, match="reached their limit"):
+        other.write(bytes(1))
+
+
+def test_without_a_limit_half_of_the_free_room_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = [100]
+
+    def disk_usage(folder: Path) -> SimpleNamespace:
+        assert folder == tmp_path
+        return SimpleNamespace(free=free[0])
+
+    monkeypatch.setattr(spill_files.shutil, "disk_usage", disk_usage)
+    file = SpillFile(SpillRoom(tmp_path, None), AESGCM(AESGCM.generate_key(256)))
+    file.write(bytes(30))
+    free[0] = 10  # what these files and others took since
+    file.write(bytes(20))
+    with pytest.raises(SpillFailed, match="reached their limit"):
+        file.write(bytes(1))
+
+
+def test_instances_of_another_memory_are_dropped_and_what_is_open_goes_on(tmp_path: Path) -> None:
+    one, other = Memory(LITTLE, tmp_path), Memory(2 * LITTLE)
+    memory.use_memory(one)
+    with duck.connection() as con:
+        con.execute("CREATE TEMP TABLE t AS FROM range(9)")
+        memory.use_memory(other)
+        with duck.connection() as later:
+            found = later.execute("SELECT current_setting('memory_limit')").fetchone()
+            assert found == ("128.0 MiB",)
+        assert {held for _, held in duck._instances} == {other}
+        gc.collect()
+        assert con.execute("SELECT count(*) FROM t").fetchone() == (9,)
 
 
 @pytest.mark.integration
