@@ -32,7 +32,7 @@ _HEAD = 4096  # bytes in which the mark stands
 
 def write_site(store: ReleaseStore, out: Path | None, *, series: str | None, evidence: bool) -> Document:
     """Write the site, and return where it is, how many pages it has, and what is not as it was."""
-    use_memory_of(store.root)
+    use_memory_of(store.root, reads_only=True)
     with progress_reporter() as tell:
         built = build(store, out or Path("report"), series=series, evidence=evidence, tell=tell)
     return {
@@ -56,7 +56,7 @@ def write_report(
         raise UsageError(
             "--series and --evidence are for the pages of the store", hint="Leave them out beside an ID."
         )
-    use_memory_of(store.root)
+    use_memory_of(store.root, reads_only=True)
     data, leaf = _report(store, identifier)
     path = out or Path(f"{identifier}.html")
     try:

@@ -23,7 +23,7 @@ def difference_document(store: ReleaseStore, one: str, other: str) -> Document:
     `a` or `b` is left out of a row where that one has no such field, parameter or gate. Raises UsageError
     for an id that the store does not know.
     """
-    use_memory_of(store.root)
+    use_memory_of(store.root, reads_only=True)
     found = [record_document(store, name) for name in (one, other)]
     classes = [_classes(store, each) for each in found]
     policies = [store.policy(each["policy_digest"]) for each in found]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policy.trusted import Trusted
+from policy.errors import UsageError
+from policy.trusted import Memory, Trusted
 from release_store.trusted import load_trusted
 
 
@@ -22,11 +23,18 @@ def trusted_in(store: Path) -> Trusted:
     return found
 
 
-def use_memory_of(store: Path) -> None:
+def use_memory_of(store: Path, *, reads_only: bool = False) -> None:
     """Let the process use the memory that the store's owner allows.
 
-    Raises as `load_trusted`.
+    An account that only reads may lack the right to `trusted.yaml`, or to write the folder to spill: it has the
+    memory that a store without that file has. Raises as `load_trusted`, unless it `reads_only`.
     """
     from tasks.memory import use_memory
 
-    use_memory(load_trusted(store).memory)
+    try:
+        memory = load_trusted(store).memory
+    except UsageError:
+        if not reads_only:
+            raise
+        memory = Memory()
+    use_memory(memory)

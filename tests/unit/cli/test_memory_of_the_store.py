@@ -99,3 +99,14 @@ def test_a_draft_has_no_store_and_takes_the_memory_of_none(tmp_path: Path) -> No
     assert found is not None
     assert found[0] != "100.0 MiB"
     assert found[1] == ""
+
+
+def test_whoever_only_reads_needs_no_right_to_spill(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = desk_in(tmp_path / "desk", f"memory_limit: 64 MiB\nspill: {tmp_path}/gone\n")
+    assert desk.say("report", "--out", tmp_path / "pages") == 0
+    assert memory.memory_in_use() == Memory()
+    capsys.readouterr()
+    assert desk.say("approve", "clinic-2026Q1-c1", "--by", "bob", "--reason", "seen") == 2
+    assert "spill" in capsys.readouterr().err
