@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -72,7 +73,12 @@ def address_of(written: str, where: str) -> ObjectAddress:
     if (
         len(key.encode(errors="replace")) > LONGEST_KEY
         or "::" in key
-        or not all(_PART.fullmatch(part) and part not in (".", "..") for part in parts)
+        or not all(_PART.fullmatch(_without_marks(part)) and part not in (".", "..") for part in parts)
     ):
         raise UsageError("has a key that is not read", where=where, hint=_HINT)
     return ObjectAddress(bucket, key)
+
+
+def _without_marks(text: str) -> str:
+    """Leave out what combines with letters: the accents of decomposed text, the vowel signs of Hindi."""
+    return "".join(one for one in text if not unicodedata.category(one).startswith("M"))

@@ -125,7 +125,8 @@ class Trusted:
 
     def check_no_secret_name(self, name: str, where: str) -> None:
         """Raise PolicyError where a file or object of this name is a key, or says who may do what."""
-        if name.casefold() in _NEVER_NAMES or name.casefold().endswith(_NEVER_ENDS):
+        name = name.strip().casefold()  # a space at the end is easily overlooked
+        if name in _NEVER_NAMES or name.endswith(_NEVER_ENDS):
             raise _secret(where)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 GLOBALS = "window.vegaEmbed = vegaEmbed;"  # what the bundle gives to the scripts after it
@@ -63,19 +62,26 @@ def _read(path: Path) -> str | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file whole, or not at all: a page does without the cache."""
-    temporary = None
+    """Write a file whole, or not at all: a page does without the cache.
+
+    The temporary file has one name, so that what a killed process left is removed by the next that writes. Of
+    two that write at once, one may move what the other has begun: the digest tells.
+    """
+    temporary = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_own(path.parent.lstat()):
             return
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(path)
+        temporary.unlink(missing_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
     except OSError:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        return
 
 
 def _digest(data: bytes) -> str:

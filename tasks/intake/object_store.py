@@ -17,14 +17,32 @@ from policy.errors import InputError, ReleaseGateError, TransientFailure, UsageE
 from policy.location import ObjectAddress
 from policy.trusted import ObjectStore
 
-CONNECT_SECONDS = 10
-READ_SECONDS = 30  # without a byte
-TRIES = 3
-PART_BYTES = 16 << 20
 _MISSING = ("no such object", "Correct the address, or wait until the object is there.")
 _NO_BUCKET = ("no such bucket", "Correct the address, or the endpoint in trusted.yaml.")
 _FORBIDDEN = ("this account may not read it", "Check its credentials for S3, and the bucket's policy.")
 _CHANGED = ("changed while it was being read", "Run again when the object is complete.")
+_REDIRECTED = (
+    "the store redirects to another address, which is not asked",
+    "Correct the endpoint or the region in trusted.yaml.",
+)
+_OTHER = ("the store sends other bytes than were asked for, or no ETag", "Ask whoever runs the store.")
+_NO_CREDENTIALS = (
+    "has no credentials for S3",
+    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role.",
+)
+_REFUSED = (
+    "the store refuses the credentials or the region",
+    "Renew credentials that have expired, and check s3.region in trusted.yaml.",
+)
+# The answer to HEAD has no body: then S3 says 400 alone of a token that has expired, and of another region.
+_REFUSED_CODES = (
+    "400",
+    "ExpiredToken",
+    "InvalidToken",
+    "TokenRefreshRequired",
+    "AuthorizationHeaderMalformed",
+)
+_CHANGED_CODES = ("412", "PreconditionFailed", "416", "InvalidRange")  # of another version, or a shorter one
 
 
 @dataclass(frozen=True)
@@ -41,11 +59,11 @@ def object_status(address: ObjectAddress, store: ObjectStore) -> ObjectStatus | 
     failure: ReleaseGateError | None = None
     try:
         return _status(_file_system(store).info(_path(address)), address)
-    except FileNotFoundError:
-        return None
     except ReleaseGateError:
         raise
     except Exception as error:  # of s3fs, botocore, aiohttp and the system: they have no common base
+        if isinstance(error, FileNotFoundError) and error.errno is None:
+            return None
         failure = _failure(error, address)
     raise failure
 
@@ -104,32 +122,16 @@ class _Reader(io.RawIOBase):
 
 
 def _file_system(store: ObjectStore) -> Any:
-    """Return a client of the store: it keeps no listing and no file, and asks no other endpoint."""
+    """Return a client of the store. Raises UsageError without the extra `s3`."""
     try:
-        from s3fs import S3FileSystem
+        from tasks.intake.s3_client import file_system
     except ImportError:
         raise UsageError(
             "needs the package s3fs, which is not installed",
             where="s3://",
             hint="Install it in the version of requirements.lock: pip install '.[s3]'.",
         ) from None
-    system = S3FileSystem(
-        anon=False,
-        endpoint_url=store.endpoint,
-        client_kwargs={} if store.region is None else {"region_name": store.region},
-        config_kwargs={
-            "connect_timeout": CONNECT_SECONDS,
-            "read_timeout": READ_SECONDS,
-            "retries": {"total_max_attempts": 1},  # s3fs tries again itself
-            "ignore_configured_endpoint_urls": True,
-        },
-        default_block_size=PART_BYTES,
-        default_cache_type="readahead",
-        use_listings_cache=False,
-        skip_instance_cache=True,
-    )
-    system.retries = TRIES
-    return system
+    return file_system(store)
 
 
 def _path(address: ObjectAddress) -> str:
@@ -144,29 +146,79 @@ def _status(found: Mapping[str, Any], address: ObjectAddress) -> ObjectStatus:
 
 def _failure(error: Exception, address: ObjectAddress) -> ReleaseGateError:
     """Return one of our errors for one of the client's, whose text may hold what nobody should read."""
-    from aiohttp import ClientError
-    from botocore.exceptions import ConnectionError as NotConnected
-    from botocore.exceptions import HTTPClientError, NoCredentialsError, PartialCredentialsError
-    from fsspec.exceptions import FSTimeoutError
-    from s3fs.utils import FileExpired
+    account = _fault_of_the_account(error)
+    if account is not None:
+        finding, hint = account
+        return UsageError(finding, where=str(address), hint=hint)
+    told = _fault_of_the_object(error)
+    return _unanswered(error, address) if told is None else _told(told, address)
+
+
+def _fault_of_the_account(error: Exception) -> tuple[str, str] | None:
+    """Return what is wrong with the account's settings and credentials, and how to mend it."""
+    from botocore.exceptions import NoCredentialsError, PartialCredentialsError
 
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
-        return UsageError(
-            "has no credentials for S3",
-            where=str(address),
-            hint="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role.",
-        )
+        return _NO_CREDENTIALS
+    if _is_of_settings(error):
+        finding = f"the AWS settings of this account cannot be used ({type(error).__name__})"
+        return finding, "Correct AWS_PROFILE, the region, or the files in ~/.aws and what they name."
+    return _REFUSED if _code(error) in _REFUSED_CODES else None
+
+
+def _fault_of_the_object(error: Exception) -> tuple[str, str] | None:
+    """Return what is wrong with the object or with what the store sends, and how to mend it."""
+    from s3fs.utils import FileExpired
+
+    from tasks.intake.s3_client import OtherAnswer, Redirected
+
+    code = _code(error)
+    if isinstance(error, FileExpired) or code in _CHANGED_CODES:
+        return _CHANGED
     if isinstance(error, FileNotFoundError):
-        code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code")
-        return _told(_NO_BUCKET if code == "NoSuchBucket" else _MISSING, address)
-    if isinstance(error, PermissionError):
-        return _told(_FORBIDDEN, address)
-    if isinstance(error, FileExpired):
-        return _told(_CHANGED, address)
+        return _NO_BUCKET if code == "NoSuchBucket" else _MISSING
+    kinds = ((PermissionError, _FORBIDDEN), (Redirected, _REDIRECTED), (OtherAnswer, _OTHER))
+    return next((told for kind, told in kinds if isinstance(error, kind)), None)
+
+
+def _code(error: Exception) -> str:
+    """Return the code of the store's answer that the error is made of, or an empty text."""
+    response = getattr(error, "response", None) or getattr(error.__cause__, "response", None)
+    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
+
+
+def _is_of_settings(error: Exception) -> bool:
+    """Tell whether the error is of the AWS settings of this account: the store was not asked."""
+    from botocore import exceptions as aws
+
+    if isinstance(error, FileNotFoundError | PermissionError):
+        return error.errno is not None  # of a file of this machine: those of the store have none
+    return isinstance(
+        error,
+        aws.ProfileNotFound
+        | aws.ConfigParseError
+        | aws.ConfigNotFound
+        | aws.CredentialRetrievalError
+        | aws.InvalidConfigError
+        | aws.InvalidRegionError
+        | aws.NoRegionError
+        | aws.SSOError
+        | aws.TokenRetrievalError
+        | aws.InvalidProxiesConfigError,
+    )
+
+
+def _unanswered(error: Exception, address: ObjectAddress) -> TransientFailure:
+    from aiohttp import ClientError
+    from botocore.exceptions import ConnectionError as NotConnected
+    from botocore.exceptions import HTTPClientError
+    from fsspec.exceptions import FSTimeoutError
+
     no_answer = (HTTPClientError, NotConnected, ClientError, FSTimeoutError, ConnectionError, TimeoutError)
     if isinstance(error, no_answer):
         finding = f"the store does not answer ({type(error).__name__})"
-        return TransientFailure(finding, where=str(address), hint="Check the endpoint and the connection.")
+        hint = "Check the endpoint, its certificate (AWS_CA_BUNDLE), the connection and HTTPS_PROXY."
+        return TransientFailure(finding, where=str(address), hint=hint)
     return TransientFailure(
         f"cannot be read ({type(error).__name__})", where=str(address), hint="Ask whoever runs the store."
     )

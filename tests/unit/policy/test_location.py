@@ -26,6 +26,7 @@ def test_what_has_no_scheme_is_a_path(written: str) -> None:
         ("s3://tables/a.csv", "tables", "a.csv", "a.csv"),
         ("s3://my.tables-2/new/2026Q1/a b.parquet", "my.tables-2", "new/2026Q1/a b.parquet", "a b.parquet"),
         ("s3://tables/Größe=1/2026-01-01T00:00.csv.gz", "tables", "Größe=1/2026-01-01T00:00.csv.gz", None),
+        ("s3://tables/Gro\u0308ße/\u0939\u093f.csv", "tables", "Gro\u0308ße/\u0939\u093f.csv", None),
     ],
 )
 def test_an_address_is_a_bucket_and_a_key(written: str, bucket: str, key: str, name: str | None) -> None:
@@ -53,7 +54,7 @@ def test_an_address_is_a_bucket_and_a_key(written: str, bucket: str, key: str, n
         f"s3://tables/a/../{SECRET}", f"s3://tables/a.csv::file:///{SECRET}", f"s3://tables/{SECRET}::a.csv",
         f"s3://tables/a.csv?versionId={SECRET}", f"s3://tables/a.csv#{SECRET}", f"s3://tables/*{SECRET}",
         f"s3://tables/%2e%2e/{SECRET}", f"s3://tables/a\\..\\{SECRET}", f"s3://tables/a\n{SECRET}",
-        f"s3://tables/a\0{SECRET}", f"s3://tables/{{{SECRET}}}", f"s3://tables/[{SECRET}]",
+        f"s3://tables/a\0{SECRET}", f"s3://tables/\u0301/{SECRET}", f"s3://tables/{{{SECRET}}}", f"s3://tables/[{SECRET}]",
         f"s3://tables/{SECRET}{'x' * 1024}",
     ],
 )  # fmt: skip
@@ -93,7 +94,19 @@ def test_a_policy_names_objects_below_trusted_addresses_alone(
 
 
 @pytest.mark.enemy("policy author", "reads a file")
-@pytest.mark.parametrize("name", ["people.yaml", "store.key", "x.PEM", "ann.token", "Trusted.yaml"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "people.yaml",
+        "store.key",
+        "x.PEM",
+        "ann.token",
+        "Trusted.yaml",
+        "people.yaml ",
+        " notices.yaml",
+        "a.key  ",
+    ],
+)
 def test_no_object_that_is_a_key_is_read(name: str, tmp_path: Path) -> None:
     trusted = Trusted(objects=ObjectStore((ObjectAddress("tables", ""),)))
     with pytest.raises(PolicyError, match="a key or a list of people"):

@@ -40,6 +40,22 @@ def test_a_second_page_reads_what_the_first_one_bundled(calls: list[str], tmp_pa
     assert list(kept(tmp_path).parent.iterdir()) == [kept(tmp_path)]
 
 
+def test_what_a_killed_process_left_is_removed(
+    calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            vega.bundle()
+    assert list(kept(tmp_path).parent.iterdir()) != []
+    assert vega.bundle() == CODE
+    assert list(kept(tmp_path).parent.iterdir()) == [kept(tmp_path)]
+    assert len(calls) == 2
+
+
 def altered(path: Path) -> None:
     path.write_text(CODE + "alert(1)")
 
