@@ -26,8 +26,8 @@ def trusted_in(store: Path) -> Trusted:
 def use_memory_of(store: Path, *, reads_only: bool = False) -> None:
     """Let the process use the memory that the store's owner allows.
 
-    An account that only reads may lack the right to `trusted.yaml`, or to write the folder to spill: it has the
-    memory that a store without that file has. Raises as `load_trusted`, unless it `reads_only`.
+    An account that only reads may lack the right to `trusted.yaml`, or to write the folder to spill: it has
+    the memory that a store without that file has. Raises as `load_trusted`, unless it `reads_only`.
     """
     from tasks.memory import use_memory
 
