@@ -54,9 +54,9 @@ def partition(
     else an attribute with one frequent value would make it swallow the table. A first record from which no
     class grows is left over, and so are those at the end. Each of them joins the class that stays valid at
     least PREC, and is suppressed where there is none; the paper suppresses them all. Where no class grows at
-    all, and all records together hold, they are one class: a model may ask for more records than a class may
-    grow to. `accept` asks for the comparison with earlier releases (`tasks.repair.growth`); without it, this
-    is the repair's.
+    all, and all records together hold and have l values, they are one class: a model may ask for more records
+    than a class may grow to. `accept` asks for the comparison with earlier releases (`tasks.repair.growth`);
+    without it, this is the repair's.
 
     O(n^2) with a small constant: what is left is ranked once a class (by PREC up to 50,000 records, above
     that among the nearest in a KD-tree), the greedy steps look at the block.
@@ -64,7 +64,8 @@ def partition(
     growth = _Growth(precision_of(table, roles), constraints, l, accept, rule or LhdRule())
     labels = growth.placed(growth.classes(progress))
     everybody = np.arange(table.n_records)
-    if (labels >= 0).any() or not constraints.group_holds(everybody):
+    varied = all(len(np.unique(column.codes)) >= l for column in constraints.columns)
+    if (labels >= 0).any() or not varied or not constraints.group_holds(everybody):
         return labels
     return np.zeros_like(labels) if accept is None or accept(everybody) else labels
 
