@@ -80,8 +80,11 @@ class Measured(Runtime):
         self.seconds = {each.gate: each.seconds for each in results if each.gate in CHECKS}
 
 
-def policy_for(kind: str) -> dict[str, Any]:
-    """Return the survey's example policy with eight quasi-identifiers, as a document."""
+def policy_for(kind: str, n_earlier: int) -> dict[str, Any]:
+    """Return the survey's example policy with eight quasi-identifiers, as a document.
+
+    Beside several releases it sets no limit on suppression: a release that is held back is no earlier one.
+    """
     example = report.ROOT / "examples" / "policies" / "eph.yaml"
     document: dict[str, Any] = yaml.safe_load(example.read_text(encoding="utf-8"))
     document.pop("source")
@@ -99,6 +102,8 @@ def policy_for(kind: str) -> dict[str, Any]:
         roles["dropped"] = [roles.pop("key")]
         gates["worlds"] = {"unfollowed": "accept"}
         gates.pop("person")
+    if n_earlier > 1:
+        gates.pop("suppression")
     return document
 
 
@@ -164,7 +169,7 @@ def run(kind: str, n_rows: int, n_earlier: int, folder: Path) -> list[dict[str, 
     """Release a series of so many earlier tables and one more; return what each cost, the last one last."""
     files = apart(write_tables, report.datasets() / PANEL, kind, n_rows, n_earlier + 1, folder)
     policy = folder / "policy.yaml"
-    policy.write_text(json.dumps(policy_for(kind)), encoding="utf-8")
+    policy.write_text(json.dumps(policy_for(kind, n_earlier)), encoding="utf-8")
     ReleaseStore.create(folder / "store")
     found = []
     for number, file in enumerate(files):
@@ -246,8 +251,8 @@ one before it; a row is a person. Eight quasi-identifiers (agglomeration, age, s
 education, birthplace, activity), health_cover sensitive and stable, otherwise `examples/policies/eph.yaml`:
 Mondrian with `history: repair`, k 5, e 2, p_max 0.95, l 2. Each release is one process that calls
 `services.release.release` on a store: everything from reading the table to publishing, with the report. The
-figures are those of the last release. Promised: {PROMISED:g} s and 2 GiB for a second release of 1,000,000
-rows."""
+figures are those of the last release. With several earlier releases, suppression has no limit. Promised:
+{PROMISED:g} s and 2 GiB for a second release of 1,000,000 rows."""
 
 
 def main(arguments: Sequence[str] | None = None) -> str:
