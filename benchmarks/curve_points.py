@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.papers.s0_printed import PUBLISHED, RERUN, theirs
+from policy.categorical import NominalQuasiIdentifier
 from policy.load import load_policy
 from policy.model import ReleasePolicy
-from policy.roles import CategoricalQuasiIdentifier
 from tasks.aggregation.ke_mdav import LocalRule, aggregate, room_for_groups
 from tasks.aggregation.polish import PolishRule, polish
 from tasks.intake.read import read_table
@@ -124,7 +124,7 @@ def sample_of(name: str, rows: int | None, *, sets: bool = False) -> Sample:
             values = np.unique(source.frame[column].to_numpy(dtype=np.float64))
             # Values in the order of their numbers: neighbours in the order are neighbours in meaning.
             domain = tuple(f"{value:g}" for value in values)
-            qis[column] = CategoricalQuasiIdentifier(type="categorical", values=domain)
+            qis[column] = NominalQuasiIdentifier(type="categorical", values=domain)
         policy = policy.model_copy(
             update={"roles": policy.roles.model_copy(update={"quasi_identifiers": qis})}
         )

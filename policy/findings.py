@@ -8,16 +8,19 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
-from policy import model, roles
+from policy import categorical, model, roles
 from policy.errors import PolicyError, did_you_mean
 from policy.section import Section
 from policy.text import number_of
 
-QI_TYPES = "'numeric', 'integer' or 'categorical'"
+QI_TYPES = "'numeric', 'integer', 'categorical', 'ordinal', 'code' or 'date'"
 LONGEST_VALUE = 100
 _KINDS: dict[str, type[Section]] = {
     "numeric": roles.NumericQuasiIdentifier,
-    "categorical": roles.CategoricalQuasiIdentifier,
+    "categorical": categorical.NominalQuasiIdentifier,
+    "ordinal": categorical.OrdinalQuasiIdentifier,
+    "code": categorical.CodeQuasiIdentifier,
+    "date": categorical.DateQuasiIdentifier,
 }
 
 # The model's library speaks of Python's types; a policy has mappings, lists and texts.
@@ -103,7 +106,8 @@ def _elsewhere(parts: list[str]) -> str:
     if parts[:2] != ["roles", "quasi_identifiers"] or len(parts) != 4:
         return ""
     names = [name for name, kind in _KINDS.items() if parts[3] in kind.model_fields]
-    return "".join(f": it is one of {name} quasi-identifiers" for name in names)
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f": it is one of {listed} quasi-identifiers" if names else ""
 
 
 def _fields_beside(parts: list[str], place: Sequence[int | str]) -> list[str]:
@@ -120,7 +124,7 @@ def _fields_beside(parts: list[str], place: Sequence[int | str]) -> list[str]:
             if part == "quasi_identifiers":
                 section = "quasi_identifiers"
         elif section == "quasi_identifiers":
-            return list(_KINDS["categorical" if place[3] == "categorical" else "numeric"].model_fields)
+            return list(_KINDS.get(str(place[3]), roles.NumericQuasiIdentifier).model_fields)
         else:
             # A mapping of names to sections: the name is skipped.
             section = section[1]

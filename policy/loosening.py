@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from policy import gates, model, population_risk, privacy_models, roles
+from policy import categorical, gates, model, population_risk, privacy_models, roles
 from policy.model import Expectations, ReleasePolicy
 from policy.roles import Roles
 from policy.section import Section
@@ -290,8 +290,16 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(ReleasePolicy, _part, "gates", "linkage", "approval"),
     **_all(roles.NumericQuasiIdentifier, _differs, "type", "bounds", "widths", "weight", "moves"),
     **_all(roles.NumericQuasiIdentifier, _free, "sensitivity", "description"),  # `_roles` looks at the former
-    **_all(roles.CategoricalQuasiIdentifier, _differs, "type", "values", "hierarchy", "weight", "may_change"),
-    **_all(roles.CategoricalQuasiIdentifier, _free, "description"),
+    **dict(
+        rule
+        for section in (
+            categorical.NominalQuasiIdentifier,
+            categorical.OrdinalQuasiIdentifier,
+            categorical.CodeQuasiIdentifier,
+            categorical.DateQuasiIdentifier,
+        )
+        for rule in {**_all(section, _differs), **_all(section, _free, "description")}.items()
+    ),
     **_all(roles.SensitiveAttribute, _of_order("stable", "transient"), "stability"),
     **_all(roles.SensitiveAttribute, _differs, "type", "values", "hierarchy"),
     **_all(roles.SensitiveAttribute, _free, "ordered"),  # `_nearer` looks at it

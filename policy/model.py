@@ -8,9 +8,10 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator, model_validator
 
+from policy.categorical import CodeQuasiIdentifier
 from policy.errors import did_you_mean
 from policy.gates import Gates
-from policy.recoding import Ends, Form, Recoding, contains_its_people, form_of
+from policy.recoding import CLOSED, Closure, Ends, Form, Recoding, contains_its_people, form_of
 from policy.roles import Distance, NumericQuasiIdentifier, Roles
 from policy.section import Section, Share
 
@@ -350,7 +351,7 @@ class ReleasePolicy(Section):
     @model_validator(mode="after")
     def _missing_is_no_node(self) -> Self:
         # Cells of earlier releases are read by the hierarchies of today: a node stands for its leaves there.
-        found = {f"quasi_identifiers.{name}": qi.hierarchy for name, qi in self.roles.categorical.items()}
+        found = {f"quasi_identifiers.{name}": qi.tree for name, qi in self.roles.categorical.items()}
         found |= {f"sensitive.{name}": one.hierarchy for name, one in self.roles.sensitive.items()}
         for column, hierarchy in found.items():
             above = {node for path in hierarchy.paths for node in path[1:]} if hierarchy else set()
@@ -386,7 +387,21 @@ class ReleasePolicy(Section):
             return False
         if isinstance(qi, NumericQuasiIdentifier):
             return method.ends == "attained" and not (method.recoding == "hierarchy" and qi.widths)
-        return method.recoding == "sets" or qi.hierarchy is None
+        return self.closure(quasi_identifier) == "none"
+
+    def closure(self, quasi_identifier: str) -> Closure:
+        """What the sets of a categorical quasi-identifier are closed up to, each by itself.
+
+        Ordered values are published as ranges, and codes as prefixes, with `sets` and `hierarchy`; other
+        hierarchies with `hierarchy` alone. A missing value stands beside a range or a node.
+        """
+        qi = self.roles.categorical[quasi_identifier]
+        if self.form(quasi_identifier) is not Form.CONTAINS or self.method.recoding not in CLOSED:
+            return "none"
+        if qi.order is not None:
+            return "ranges"
+        by_hierarchy = self.method.recoding == "hierarchy" or isinstance(qi, CodeQuasiIdentifier)
+        return "nodes" if by_hierarchy and qi.tree is not None else "none"
 
     def cell_columns(self, *forms: Form) -> Iterator[str]:
         """The published columns of the quasi-identifiers in their order; of all forms, if none are given."""

@@ -9,6 +9,10 @@ Recoding = Literal["sets", "hierarchy", "full-domain", "centroid", "median", "ad
 Ends = Literal["attained", "rounded"]
 """Whether an interval ends at numbers of its people, or on a grid that does not depend on them."""
 
+Closure = Literal["none", "nodes", "ranges"]
+"""What a set of values is closed up to: nothing, a node of its hierarchy, a range of its order."""
+CLOSED = ("sets", "hierarchy")  # recodings that may close each set by itself
+
 
 class Form(StrEnum):
     """How a published cell stands to the values of its people.

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from policy.categorical import CategoricalQuasiIdentifier, SetQuasiIdentifier
 from policy.hierarchy import Hierarchy
 from policy.section import Section
 
@@ -48,31 +49,7 @@ class NumericQuasiIdentifier(Section):
         return self
 
 
-class CategoricalQuasiIdentifier(Section):
-    """A quasi-identifier that is published as a set of values."""
-
-    type: Literal["categorical"]
-    values: tuple[str, ...] | None = None
-    hierarchy: Hierarchy | None = None
-    weight: Annotated[float, Field(gt=0)] = 1.0
-    may_change: bool = False
-    description: str = ""
-
-    @model_validator(mode="after")
-    def _one_domain(self) -> Self:
-        if self.values is not None and self.hierarchy is not None:
-            raise ValueError("give values or a hierarchy, not both: the hierarchy's leaves are the values")
-        if self.values is not None and len(set(self.values)) != len(self.values):
-            raise ValueError("values holds a value twice")
-        return self
-
-    @property
-    def allowed(self) -> tuple[str, ...] | None:
-        """The values that may stand in the source, or None where the policy does not say."""
-        return self.hierarchy.leaves if self.hierarchy is not None else self.values
-
-
-QuasiIdentifier = Annotated[NumericQuasiIdentifier | CategoricalQuasiIdentifier, Field(discriminator="type")]
+QuasiIdentifier = Annotated[NumericQuasiIdentifier | SetQuasiIdentifier, Field(discriminator="type")]
 
 
 class RuleOfChange(Section):

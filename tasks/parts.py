@@ -18,6 +18,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from policy.model import Privacy, ReleasePolicy
+from policy.recoding import Closure
 from policy.roles import Roles
 from tasks.partitioning.constraints import Constraints
 from tasks.types import IntArray, Partition, PreparedTable, Progress, Recoded, Representation
@@ -134,7 +135,9 @@ F = TypeVar("F")
 class BuildContext:
     """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
     group, the size that groups are grown to, whether an aggregation follows, the share of the records that
-    may be left out, and the levels of full-domain generalization that the policy decides.
+    may be left out, the levels of full-domain generalization that the policy decides, what each categorical
+    quasi-identifier's sets are closed up to, the name of the representation, and
+    the label of missing values.
     """
 
     roles: Roles
@@ -145,6 +148,9 @@ class BuildContext:
     grouped: bool
     max_suppression: float
     levels: Mapping[str, int]
+    closures: Mapping[str, Closure]
+    representation: str
+    missing: str
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ def distances_diverge(done: Done) -> FloatArray:
     for name, true, told in told_values(seen):
         levels = None
         if name in policy.roles.categorical:
-            levels = category_levels(done.made.table.domains[name], policy.roles.categorical[name].hierarchy)
+            levels = category_levels(done.made.table.domains[name], policy.roles.categorical[name].tree)
         column = Column(true, levels)
         centroid = column.centroids(core, n_groups)
         before = column.distance(true, centroid[seen.groups])[members]

@@ -65,20 +65,24 @@ def by_leaves(classes: EquivalenceClasses, policy: ReleasePolicy) -> Equivalence
 
 
 def foreign_labels(classes: EquivalenceClasses, policy: ReleasePolicy) -> tuple[str, ...]:
-    """Return the quasi-identifiers with a label that is neither leaf nor node of the policy's hierarchy."""
+    """Return the quasi-identifiers with a label that is neither leaf nor node of the policy's hierarchy, or
+    that stands outside the policy's order.
+    """
     found = []
     for name, cells in classes.sets.items():
-        hierarchy = _hierarchy(policy, name)
-        if hierarchy is not None:
-            known = {*hierarchy.leaves, *_nodes(hierarchy), policy.source.missing_label}
-            if not set(cells.values) <= known:
-                found.append(name)
+        hierarchy, qi = _hierarchy(policy, name), policy.roles.categorical.get(name)
+        if hierarchy is None and (qi is None or qi.order is None):
+            continue
+        nodes = () if hierarchy is None else (*hierarchy.leaves, *_nodes(hierarchy))
+        listed = () if qi is None else qi.allowed or ()
+        if not set(cells.values) <= {*nodes, *listed, policy.source.missing_label}:
+            found.append(name)
     return tuple(found)
 
 
 def _hierarchy(policy: ReleasePolicy, name: str) -> Hierarchy | None:
     qi = policy.roles.categorical.get(name)
-    return None if qi is None else qi.hierarchy
+    return None if qi is None else qi.tree
 
 
 def _nodes(hierarchy: Hierarchy) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from expectations.numbers import as_numbers
+from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake.columns import display_column
@@ -39,6 +40,7 @@ class FrameBuilder:
             *roles.categorical,
             *(name for name, one in roles.sensitive.items() if one.type == "categorical"),
         }
+        self._read = {name: qi for name, qi in roles.categorical.items() if qi.reads}
         self._wanted = roles.columns_read()
         self.identifiers = roles.identifiers
         self.names = [*self._wanted, *self.identifiers]
@@ -115,6 +117,8 @@ class FrameBuilder:
                 columns[name] = np.concatenate(parts)
             else:
                 text = _texts(parts, self._pools.pop(name))
+                if name in self._read:
+                    text = _values_of(text, self._read[name])
                 columns[name] = _number_or_text(text) if name in self.numeric else text
         return pd.DataFrame(columns, copy=False)
 
@@ -156,6 +160,16 @@ def _texts(parts: list[NDArray[Any]], pool: dict[str, int]) -> pd.Series:
     known = np.array([*pool, np.nan], dtype=object)
     values = np.concatenate([part if part.dtype == object else known[part] for part in parts])
     return pd.Series(values, dtype="str")
+
+
+def _values_of(text: pd.Series, qi: CategoricalQuasiIdentifier) -> pd.Series:
+    """Return the values that texts (n,) stand for, each different text looked at once."""
+    codes, found = pd.factorize(text)
+    values = pd.Index([qi.value(str(one)) for one in found], dtype="str")
+    place, distinct = pd.factorize(values)
+    return pd.Series(
+        pd.Categorical.from_codes(np.append(place, -1)[codes], pd.Index(distinct, dtype="str")), copy=False
+    )
 
 
 def _smallest(n: int) -> type[np.signedinteger[Any]]:

@@ -96,6 +96,9 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         grouped=group.name != "none",
         max_suppression=policy.gates.suppression.max,
         levels=policy.method.levels,
+        closures={name: policy.closure(name) for name in policy.roles.categorical},
+        representation=represent.name,
+        missing=policy.source.missing_label,
     )
     return BoundMethod(
         name,

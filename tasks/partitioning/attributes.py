@@ -3,14 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from policy.roles import Roles
+from tasks.recoding.levels import Levels
 from tasks.types import FloatArray, IntArray, PreparedTable
 
 WIDE = 256
+
+
+@dataclass(frozen=True)
+class ClosedSets:
+    """How many values the closed sets of a column hold, whose codes stand in the order of its ranges or in
+    that of its hierarchy's leaves. `levels` are those of the hierarchy, None where sets become ranges;
+    `missing` is the code that stands beside them, -1 where there is none.
+    """
+
+    levels: Levels | None
+    missing: int = -1
+
+    def numbers(self, codes: IntArray) -> FloatArray:
+        """Return codes (n,) as numbers, NaN for the missing value."""
+        return np.where(codes == self.missing, np.nan, codes)
+
+    def sizes(self, low: FloatArray, high: FloatArray) -> IntArray:
+        """Return how many values the closed sets from the codes `low` to `high` hold; 0 where low > high."""
+        known = low <= high
+        first, last = (np.where(known, end, 0).astype(np.int64) for end in (low, high))
+        if self.levels is None:
+            return np.where(known, last - first + 1, 0)
+        return np.where(known, self._values_of[self.levels.distance(first, last), first], 0)
+
+    @cached_property
+    def _values_of(self) -> IntArray:
+        """The number of values of the node of each value at each level, (levels, values)."""
+        assert self.levels is not None  # noqa: S101 -- asked for where there is a hierarchy alone
+        return np.stack([np.bincount(node)[node] for node in self.levels.node])
 
 
 @dataclass(frozen=True)
@@ -18,7 +49,8 @@ class Attributes:
     """The quasi-identifiers as they are published: `numeric` (n, p) with NaN for missing, `codes` (n, q).
 
     `span` (p,) and `n_values` (q,) are the table's, which cells are measured against; `weight` (p + q,)
-    are the weights of the NCP, numbers first, with a sum of 1.
+    are the weights of the NCP, numbers first, with a sum of 1. `closed` are the categories (their places)
+    whose sets are closed up to a range or a node.
     """
 
     numeric: FloatArray
@@ -26,6 +58,7 @@ class Attributes:
     span: FloatArray
     n_values: IntArray
     weight: FloatArray
+    closed: Mapping[int, ClosedSets] = field(default_factory=dict)
 
     def interval_cost(self, column: int, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return the weighted cost of intervals [low, high]; without a known number (low > high): whole."""
@@ -63,7 +96,7 @@ class Attributes:
 
     def take(self, records: IntArray) -> Attributes:
         """Return the attributes of some records, measured against the same table."""
-        return Attributes(self.numeric[records], self.codes[records], self.span, self.n_values, self.weight)
+        return replace(self, numeric=self.numeric[records], codes=self.codes[records])
 
 
 def weights_of(roles: Roles) -> dict[str, float]:
@@ -71,7 +104,11 @@ def weights_of(roles: Roles) -> dict[str, float]:
     return {name: qi.weight for name, qi in roles.quasi_identifiers.items()}
 
 
-def attributes_of(table: PreparedTable, weight: Mapping[str, float] | None = None) -> Attributes:
+def attributes_of(
+    table: PreparedTable,
+    weight: Mapping[str, float] | None = None,
+    closed: Mapping[int, ClosedSets] | None = None,
+) -> Attributes:
     """Return a table's quasi-identifiers beside the spans and domains of its values; None: equal weights."""
     names = [*table.numeric_names, *table.categorical_names]
     weights = np.array([1.0 if weight is None else weight[name] for name in names])
@@ -82,4 +119,5 @@ def attributes_of(table: PreparedTable, weight: Mapping[str, float] | None = Non
         np.array(span),
         np.array([len(table.domains[name]) for name in table.categorical_names], dtype=np.int64),
         weights / weights.sum(),
+        closed or {},
     )

@@ -18,17 +18,22 @@ def positions_of_cuts(
     k: int,
     quantiles: tuple[float, ...],
     passed: IntArray | None = None,
+    apart: IntArray | None = None,
 ) -> IntArray:
     """Return (nodes, quantiles) positions between two different values, nearest to each quantile.
 
     A position that would leave a side with under k rows is replaced by the node's end. `passed` (n + 1,) are
-    the rows before each position, where a record stands for several; None: one row a record.
+    the rows before each position, where a record stands for several; None: one row a record. `apart` (n - 1,)
+    are the levels of the lowest common nodes of neighbours in a hierarchy, -1 beside a missing value: a node
+    of the tree is then cut between children of its values' lowest common node only; None: between any values.
     """
     passed = np.arange(len(values) + 1) if passed is None else passed
     end = starts[nodes + 1][:, None]
     first, last = passed[starts[nodes]][:, None], passed[end]
     target = first + np.rint((last - first) * np.array(quantiles)).astype(np.int64)
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
+    if apart is not None:
+        changes = _between_children(changes, starts, apart)
     if not len(changes):
         return np.broadcast_to(end, target.shape).copy()
     rows = passed[changes]
@@ -44,6 +49,18 @@ def positions_of_cuts(
     nearest = changes[np.where(distance_before <= distance_after, before, after)]
     none = (distance_after == FAR) & (distance_before == FAR)
     return np.sort(np.where(none, end, nearest), axis=1)
+
+
+def _between_children(changes: IntArray, starts: IntArray, apart: IntArray) -> IntArray:
+    """Return the `changes` inside nodes at which the highest level of their node's changes is crossed, and
+    those beside a missing value.
+    """
+    changes = changes[~np.isin(changes, starts, assume_unique=True)]
+    node = np.searchsorted(starts, changes, side="right") - 1
+    level = apart[changes - 1]
+    highest = np.zeros(len(starts), dtype=np.int64)
+    np.maximum.at(highest, node, level)
+    return np.asarray(changes[(level == highest[node]) | (level < 0)])
 
 
 class Buckets:

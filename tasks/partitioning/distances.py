@@ -64,7 +64,7 @@ def attributes_of(table: PreparedTable, roles: Roles, *, pairs: int, seed: int) 
     for column, name in enumerate(table.numeric_names):
         found.append(_attribute(name, table.numeric[:, column], None, one, other))
     for column, name in enumerate(table.categorical_names):
-        levels = category_levels(table.domains[name], roles.categorical[name].hierarchy)
+        levels = category_levels(table.domains[name], roles.categorical[name].tree)
         found.append(_attribute(name, table.codes[:, column].astype(np.float64), levels, one, other))
     return found
 

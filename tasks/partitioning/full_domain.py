@@ -13,12 +13,14 @@ from math import prod
 
 import numpy as np
 
+from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import PolicyError
-from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier, Roles
+from policy.roles import NumericQuasiIdentifier, Roles
 from tasks.geometry.space import distinct_rows
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.lattice import Check, Node, cheapest
-from tasks.recoding.hierarchy import covering_intervals, covers_of, with_levels
+from tasks.recoding.closure import covers_of
+from tasks.recoding.intervals import covering_intervals, with_levels
 from tasks.recoding.levels import Levels, number_levels
 from tasks.types import BoolArray, FloatArray, IntArray, Note, Partition, PreparedTable, Progress
 
@@ -55,7 +57,7 @@ def n_levels(qi: NumericQuasiIdentifier | CategoricalQuasiIdentifier) -> int:
     """Return how many levels a quasi-identifier has, the values and the whole counted."""
     if isinstance(qi, NumericQuasiIdentifier):
         return len(with_levels(qi).widths) + 2
-    return len(covers_of(qi.hierarchy, ()).node)
+    return len(covers_of(qi.tree, ()).node)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def columns_of(table: PreparedTable, roles: Roles) -> tuple[Column, ...]:
         found.append(Column(name, codes, _by_first(levels.node), penalty, qi.weight / total))
     for i, name in enumerate(table.categorical_names):
         domain, category = table.domains[name], roles.categorical[name]
-        covers = covers_of(category.hierarchy, domain)
+        covers = covers_of(category.tree, domain)
         size = np.stack([np.bincount(node)[node] for node in covers.node])
         size[-1] = len(covers.values)
         penalty = np.where(size > 1, np.minimum(size / max(len(domain), 1), 1.0), 0.0)

@@ -9,7 +9,9 @@ never divides them, and the leaves are the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -18,10 +20,36 @@ from tasks.partitioning.attributes import Attributes
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.cuts import Buckets, positions_of_cuts
 from tasks.partitioning.scores import Score, Terms, Weights, scores
+from tasks.recoding.levels import Levels
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 CHUNK_CELLS = 4_000_000
 FEW = 0.7  # distinct records in the table, past which it does not pay to look at them instead
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The hierarchy of a column: `codes` (n,) of the records into the values that `levels` are of.
+
+    `missing` is the code of the value that stands beside every node, -1 where there is none.
+    """
+
+    codes: IntArray
+    levels: Levels
+    missing: int = -1
+
+    def take(self, records: IntArray) -> Tree:
+        """Return the tree of some records."""
+        return replace(self, codes=self.codes[records])
+
+    def apart(self, records: IntArray) -> IntArray:
+        """Return the levels of the lowest common nodes of neighbours in a sequence of records, (n - 1,).
+
+        -1 where one of them is the missing value.
+        """
+        codes = self.codes[records]
+        missing = (codes[:-1] == self.missing) | (codes[1:] == self.missing)
+        return np.where(missing, -1, self.levels.distance(codes[:-1], codes[1:]))
 
 
 @dataclass(frozen=True)
@@ -63,12 +91,14 @@ def partition(
     rule: SplitRule,
     progress: Progress = no_progress,
     attributes: Attributes | None = None,
+    trees: Mapping[int, Tree] | None = None,
 ) -> IntArray:
     """Return one leaf label a record for `points` (n, r), whose every column is a candidate for cuts.
 
     The scores `ncp` and `blend` look at the cells that `attributes` would be published in; ValueError
-    without them. Every leaf satisfies `constraints` if all records together do. Records with equal
-    coordinates are never cut apart. Equal inputs give equal labels.
+    without them. A column that `trees` gives a hierarchy is cut between children of a node alone. Every leaf
+    satisfies `constraints` if all records together do. Records with equal coordinates are never cut apart.
+    Equal inputs give equal labels.
     """
     if rule.terms().ncp and attributes is None:
         raise ValueError(f"the score `{rule.score}` needs the attributes that are published")
@@ -77,10 +107,11 @@ def partition(
         columns += [*attributes.numeric.T, *attributes.codes.T]
     first, place = distinct_rows([each for each in columns if each is not None])
     if len(first) > FEW * len(points):
-        return _leaves(points, constraints, rule, progress, attributes, None)
+        return _leaves(points, constraints, rule, progress, attributes, None, trees or {})
     own = None if attributes is None else attributes.take(first)
     rows = np.bincount(place)
-    return _leaves(points[first], constraints.take(first), rule, progress, own, rows)[place]
+    few = {dimension: tree.take(first) for dimension, tree in (trees or {}).items()}
+    return _leaves(points[first], constraints.take(first), rule, progress, own, rows, few)[place]
 
 
 def _leaves(
@@ -90,6 +121,7 @@ def _leaves(
     progress: Progress,
     attributes: Attributes | None,
     rows: IntArray | None,
+    trees: Mapping[int, Tree],
 ) -> IntArray:
     """Return one leaf label a record, each of which stands for as many `rows` (n,); None: for one."""
     weights = rule.terms()
@@ -115,7 +147,7 @@ def _leaves(
             tuple(sorted_records[dimensions:]),
             rows,
         )
-        cut_dimension, cut_position = _best_cuts(sorted_records[:dimensions], starts, terms, rule)
+        cut_dimension, cut_position = _best_cuts(sorted_records[:dimensions], starts, terms, rule, trees)
         is_leaf = cut_dimension < 0
         sizes = np.diff(starts)
         node_of = np.repeat(np.arange(len(sizes)), sizes)
@@ -168,7 +200,11 @@ def _split(
 
 
 def _best_cuts(
-    sorted_records: list[IntArray], starts: IntArray, terms: Terms, rule: SplitRule
+    sorted_records: list[IntArray],
+    starts: IntArray,
+    terms: Terms,
+    rule: SplitRule,
+    trees: Mapping[int, Tree],
 ) -> tuple[IntArray, IntArray]:
     """Return for each node the dimension (-1: a leaf) and the position of its best feasible cut."""
     points, constraints, rows = terms.points, terms.constraints, terms.rows
@@ -200,7 +236,14 @@ def _best_cuts(
         part = candidates[first : first + step]
         for d, records in enumerate(sorted_records):
             passed = None if rows is None else np.append(0, np.cumsum(rows[records]))
-            cuts = positions_of_cuts(points[records, d], starts, part, constraints.k, rule.quantiles, passed)
+            at = partial(positions_of_cuts, points[records, d], starts, part, constraints.k)
+            if d not in trees:
+                cuts = at(rule.quantiles, passed)
+            elif terms.weights.ncp:  # the score tells what cells cost, wherever they are cut
+                between = at((0.5,), passed, trees[d].apart(records))
+                cuts = np.sort(np.column_stack([at(rule.quantiles, passed), between]), axis=1)
+            else:
+                cuts = at(rule.quantiles, passed, trees[d].apart(records))
             buckets = Buckets(records, starts, part, cuts, rows)
             found = scores(buckets, terms, spans[part], d, widest=rule.score == "widest")
             choice = found.argmax(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,14 +13,15 @@ from policy.model import Privacy
 from policy.roles import Roles
 from tasks.aggregation.ke_mdav import room_for_groups
 from tasks.partitioning import curriculum, epsilon_ball, full_domain, lhd
-from tasks.partitioning.attributes import attributes_of, weights_of
+from tasks.partitioning.attributes import ClosedSets, attributes_of, weights_of
 from tasks.partitioning.blocks import blocks
 from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.epsilon_ball import BallRule
 from tasks.partitioning.kmeans import apmca, sized
-from tasks.partitioning.mondrian import SplitRule, partition
+from tasks.partitioning.mondrian import SplitRule, Tree, partition
 from tasks.partitioning.scores import Score
 from tasks.parts import BlockParameters, BuildContext, Component, Cut, Parameters, named_parts
+from tasks.recoding.levels import category_levels
 from tasks.representation.features import unit_ranges
 from tasks.types import FloatArray, IntArray, Partition, PreparedTable, Progress, Representation
 
@@ -62,10 +64,11 @@ def _mondrian(chosen: MondrianParameters, setting: BuildContext) -> Cut:
         table: PreparedTable, representation: Representation, constraints: Constraints, progress: Progress
     ) -> Partition:
         points, attributes = representation.latent, None
+        closed = _closed_sets(table, setting)
         if chosen.cuts == "both":
             points = np.column_stack([representation.latent, unit_ranges(table)])
         if chosen.score in ("ncp", "blend"):
-            attributes = attributes_of(table, weights_of(setting.roles))
+            attributes = attributes_of(table, weights_of(setting.roles), closed)
         rule = SplitRule(
             stop_size=stop,
             score=chosen.score,
@@ -81,9 +84,35 @@ def _mondrian(chosen: MondrianParameters, setting: BuildContext) -> Cut:
         kept = constraints
         if setting.group_size > k:
             kept = room_for_groups(constraints, setting.group_size, max(stop // 4, 1))
-        return Partition(partition(points, kept, rule, progress, attributes))
+        originals = chosen.cuts == "both" or setting.representation == "unit"
+        first = points.shape[1] - len(table.categorical_names)
+        trees = _trees(table, closed, first) if originals else {}
+        return Partition(partition(points, kept, rule, progress, attributes, trees))
 
     return cut
+
+
+def _closed_sets(table: PreparedTable, setting: BuildContext) -> dict[int, ClosedSets]:
+    """Return the categories whose sets become nodes or ranges, by their places."""
+    found = {}
+    for place, name in enumerate(table.categorical_names):
+        domain, closure = table.domains[name], setting.closures.get(name, "none")
+        missing = domain.index(setting.missing) if setting.missing in domain else -1
+        if closure == "ranges":
+            found[place] = ClosedSets(None, missing)
+        elif closure == "nodes":
+            levels = category_levels(domain, setting.roles.categorical[name].tree)
+            found[place] = ClosedSets(levels, missing)
+    return found
+
+
+def _trees(table: PreparedTable, closed: Mapping[int, ClosedSets], first: int) -> dict[int, Tree]:
+    """Return the hierarchies of the columns whose cells are nodes; `first` is the first column of codes."""
+    return {
+        first + place: Tree(table.codes[:, place].astype(np.int64), each.levels, each.missing)
+        for place, each in closed.items()
+        if each.levels is not None
+    }
 
 
 def _none(_chosen: Parameters, _setting: BuildContext) -> Cut:

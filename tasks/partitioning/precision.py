@@ -100,7 +100,7 @@ def precision_of(table: PreparedTable, roles: Roles) -> Precision:
             numbers.append((values - least) / ((np.nanmax(values) - least) or 1.0))
     for name, column in zip(table.categorical_names, table.codes.T, strict=True):
         codes.append(column.astype(np.int64))
-        levels.append(category_levels(table.domains[name], roles.categorical[name].hierarchy))
+        levels.append(category_levels(table.domains[name], roles.categorical[name].tree))
     n = table.n_records
     return Precision(
         np.stack(codes) if codes else np.empty((0, n), dtype=np.int64),

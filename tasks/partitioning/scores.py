@@ -13,6 +13,7 @@ from tasks.partitioning.cuts import Buckets
 from tasks.privacy.diversity import entropy
 from tasks.types import FloatArray, IntArray
 
+ENDS = (np.fmin, np.fmax)  # of two intervals together
 Score = Literal["paper", "ncp", "blend", "widest"]
 
 
@@ -105,7 +106,16 @@ def _penalties(
         low = np.fmin(low_left[:, :1], low_right[:, :1])
         whole += attributes.interval_cost(p, low, np.fmax(high_left[:, :1], high_right[:, :1]))
     for q, records in enumerate(by_code):
-        distinct_left, distinct_right, distinct = buckets.distinct(attributes.codes[:, q], records)
+        codes = attributes.codes[:, q]
+        if q in attributes.closed:
+            closed = attributes.closed[q]
+            lefts, rights = buckets.ranges(closed.numbers(codes))
+            left += attributes.set_cost(q, closed.sizes(*lefts))
+            right += attributes.set_cost(q, closed.sizes(*rights))
+            low, high = (f(a[:, :1], b[:, :1]) for f, a, b in zip(ENDS, lefts, rights, strict=True))
+            whole += attributes.set_cost(q, closed.sizes(low, high))
+            continue
+        distinct_left, distinct_right, distinct = buckets.distinct(codes, records)
         left += attributes.set_cost(q, distinct_left)
         right += attributes.set_cost(q, distinct_right)
         whole += attributes.set_cost(q, distinct)

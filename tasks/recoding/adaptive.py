@@ -14,8 +14,8 @@ from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from tasks.privacy.diversity import entropy
 from tasks.recoding.base import as_published, rows_of, set_texts
+from tasks.recoding.closure import covers_of
 from tasks.recoding.generalize import count_cells
-from tasks.recoding.hierarchy import covers_of
 from tasks.recoding.numbers import imputed, laplace_noise, within_bounds
 from tasks.types import BoolArray, FloatArray, IntArray, Note, PreparedTable, Recoded, Representation
 
@@ -157,7 +157,7 @@ def _categories(
     cells: dict[str, np.ndarray] = {}
     lookups = 0
     for i, name in enumerate(table.categorical_names):
-        domain, hierarchy = table.domains[name], policy.roles.categorical[name].hierarchy
+        domain, hierarchy = table.domains[name], policy.roles.categorical[name].tree
         counts = count_cells(cluster, table.codes[records, i], n_clusters, len(domain))
         kept[:, i] = diverse & general(counts, dominance)
         member = counts > 0

@@ -10,6 +10,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from tasks.geometry.space import MOST_KEYS, distinct_rows
 from tasks.recoding.cells import WHOLE, write_set
+from tasks.recoding.labels import Labels
 from tasks.types import FloatArray, IntArray, Notes, PreparedTable, Recoded
 
 
@@ -94,10 +95,19 @@ def as_published(values: FloatArray, policy: ReleasePolicy, name: str) -> np.nda
     return values
 
 
-def set_texts(values: tuple[str, ...], member: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return the text of each set `member` (n, |values|), `*` where it is `whole` (n,). O(n |values|)."""
+def set_texts(
+    values: tuple[str, ...], member: np.ndarray, whole: np.ndarray, labels: Labels | None = None
+) -> np.ndarray:
+    """Return the text of each set `member` (n, |values|), `*` where it is `whole` (n,). O(n |values|).
+
+    A set that has a label is written with it.
+    """
     first, place = distinct_rows([whole, *np.packbits(member, axis=1).T])
     texts = np.empty(len(first), dtype=object)
     for i, one in enumerate(first.tolist()):
-        texts[i] = WHOLE if whole[one] else write_set([values[v] for v in np.flatnonzero(member[one])])
+        if whole[one]:
+            texts[i] = WHOLE
+            continue
+        found = [values[v] for v in np.flatnonzero(member[one])]
+        texts[i] = write_set(found if labels is None else labels.written(found))
     return texts[place]

@@ -7,7 +7,9 @@ import numpy as np
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.base import as_published, rows_of, set_texts
-from tasks.recoding.hierarchy import close_intervals, covers_of, intervals_of_one_level, with_levels
+from tasks.recoding.closure import closure_of, covers_of
+from tasks.recoding.intervals import close_intervals, intervals_of_one_level, with_levels
+from tasks.recoding.labels import labels_of
 from tasks.recoding.reused import cells_of_groups, with_reused_cells
 from tasks.sorting import stable_order
 from tasks.types import FloatArray, IntArray, PreparedTable, Recoded
@@ -17,18 +19,18 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     """Return the classes that groups `labels` (n,) become; records with label -1 are left out.
 
     A numeric quasi-identifier becomes [least, greatest] of the group's known values (the policy's bounds
-    where none is known), a categorical one the set of the group's values. With `recoding: hierarchy` both are
-    closed, where the policy has widths or a hierarchy: to the narrowest of its intervals, to the lowest node
-    that covers them. With `recoding: full-domain` all cells of a column are closed to the lowest level at
-    which one node covers each group, which is no lower than the policy's. With `ends: rounded` intervals end
-    on a grid. Groups whose records a cell of an earlier release takes have that cell (`ReusedCells`). O(n) a
-    column.
+    where none is known), a categorical one the set of the group's values. Ordered values become the range
+    that covers them, codes their prefix. With `recoding: hierarchy`, other cells are closed too, where the
+    policy has widths or a hierarchy: to the narrowest of its intervals, to the lowest node that covers them.
+    With `recoding: full-domain` all cells of a column are closed to the lowest level at which one node covers
+    each group, which is no lower than the policy's. With `ends: rounded` intervals end on a grid. Groups
+    whose records a cell of an earlier release takes have that cell (`ReusedCells`). O(n) a column.
     """
     kept = np.flatnonzero(labels >= 0)
     order = kept[stable_order(labels[kept])]
     size = np.bincount(labels[kept]).astype(np.int64)
     starts = np.cumsum(size) - size
-    closed, one_level = (policy.method.recoding == name for name in ("hierarchy", "full-domain"))
+    one_level = policy.method.recoding == "full-domain"
     levels = policy.method.levels
     intervals: dict[str, FloatArray] = {}
     for column, name in enumerate(table.numeric_names):
@@ -47,12 +49,13 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         member = np.zeros((len(size), len(domain)), dtype=bool)
         member[labels[kept], table.codes[kept, column]] = True
         sets[name] = SetCells(domain, member, np.asarray(member.all(axis=1) & (len(domain) > 1)))
-        hierarchy = policy.roles.categorical[name].hierarchy
-        if one_level or (closed and hierarchy is not None):
-            covers = covers_of(hierarchy, domain)
+        if one_level:
+            covers = covers_of(policy.roles.categorical[name].tree, domain)
             least = levels.get(name, 0)
-            nodes = covers.closed(covers.among_all(member), one_level=one_level, least=least)
+            nodes = covers.closed(covers.among_all(member), one_level=True, least=least)
             sets[name] = SetCells(covers.values, *nodes)
+        elif (closure := closure_of(policy, name, domain)) is not None:
+            sets[name] = SetCells(closure.values, *closure.closed(closure.among_all(member)))
     counts = {
         name: count_cells(
             labels[kept], table.sensitive[kept, i], len(size), len(table.sensitive_values[name])
@@ -80,5 +83,5 @@ def generalized_rows(table: PreparedTable, labels: IntArray, policy: ReleasePoli
         cells[f"{name}_min"] = as_published(bounds[:, 0], policy, name)
         cells[f"{name}_max"] = as_published(bounds[:, 1], policy, name)
     for name, each in classes.sets.items():
-        cells[name] = set_texts(each.values, each.member, each.whole)
+        cells[name] = set_texts(each.values, each.member, each.whole, labels_of(policy, name))
     return rows_of(table, policy, kept, cells, group=labels[kept])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.hierarchy import Hierarchy
-from tasks.recoding.hierarchy import covers_of
+from tasks.recoding.closure import covers_of
 from tasks.types import FloatArray, IntArray
 
 

@@ -77,7 +77,7 @@ def quantized(
         cells[name] = as_published(within_bounds(moved[chosen], qi), policy, name)
     for i, name in enumerate(table.categorical_names):
         domain, draw = table.domains[name], np.random.default_rng([seed, 1, i])
-        levels = category_levels(domain, policy.roles.categorical[name].hierarchy)
+        levels = category_levels(domain, policy.roles.categorical[name].tree)
         column = Column(table.codes[records, i].astype(np.float64), levels)
         moved, n_moved[name] = pushed_back(column, group, core, rule.outliers, draw, bound=rule.bound)
         chosen = stirred(Column(moved, levels), group, rule.stir, draw, bound=rule.bound)

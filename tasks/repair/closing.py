@@ -13,13 +13,8 @@ from numpy.typing import NDArray
 
 from policy.model import ReleasePolicy
 from tasks.geometry.space import Boxes, Space
-from tasks.recoding.hierarchy import (
-    close_intervals,
-    covering_intervals,
-    covers_of,
-    interval_levels,
-    with_levels,
-)
+from tasks.recoding.closure import Covers, Ranges, closure_of, covers_of
+from tasks.recoding.intervals import close_intervals, covering_intervals, interval_levels, with_levels
 from tasks.types import BoolArray, IntArray, PreparedTable
 
 
@@ -59,17 +54,21 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
     present = [
         np.flatnonzero(np.isin(values, table.domains.get(name, ()))) for name, values in space.domains.items()
     ]
-    closed, one_level = (policy.method.recoding == name for name in ("hierarchy", "full-domain"))
+    one_level = policy.method.recoding == "full-domain"
     numeric = {
         column: name
         for column, name in enumerate(space.numeric)
         if name in policy.roles.numeric and not policy.attained(name)
     }
-    covers, space_names = {}, [*space.domains]
+    covers, closures, space_names = dict[int, Covers](), dict[int, Covers | Ranges](), [*space.domains]
     for column, (name, domain) in enumerate(space.domains.items()):
         qi = policy.roles.categorical.get(name)
-        if qi is not None and (one_level or (closed and qi.hierarchy is not None)):
-            covers[column] = covers_of(qi.hierarchy, domain)
+        if qi is None:
+            continue
+        if one_level:
+            covers[column] = covers_of(qi.tree, domain)
+        elif (closure := closure_of(policy, name, domain)) is not None:
+            closures[column] = closure
 
     def close(boxes: Boxes) -> Boxes:
         low, high = (boxes.low.copy(), boxes.high.copy()) if numeric else (boxes.low, boxes.high)
@@ -86,7 +85,11 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
         whole, member = boxes.whole.copy(), list[BoolArray]()
         for column, joined in enumerate(boxes.member):
             marks = joined
-            if column in covers:
+            if column in closures:
+                found, root = closures[column].closed(closures[column].among_all(joined))
+                marks = found[:, : joined.shape[1]]
+                whole[:, column] |= root
+            elif column in covers:
                 least = policy.method.levels.get(space_names[column], 0)
                 found, root = covers[column].closed(covers[column].among_all(joined), least=least)
                 marks = found[:, : joined.shape[1]]
@@ -97,7 +100,7 @@ def closing_of(policy: ReleasePolicy, table: PreparedTable, space: Space) -> Clo
             member.append(marks | whole[:, column, None])
         return replace(boxes, low=low, high=high, member=tuple(member), whole=whole)
 
-    return Closing(close, bool(numeric or covers), present)
+    return Closing(close, bool(numeric or covers or closures), present)
 
 
 def columns_of(boxes: Boxes) -> tuple[NDArray[np.generic], ...]:

@@ -19,6 +19,7 @@ import pandas as pd
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from tasks.geometry.space import distinct_rows
+from tasks.recoding.labels import labels_of
 from tasks.reporting.certain import (
     Classes,
     classes_of,
@@ -128,7 +129,7 @@ def _categorical(
     classes: Classes,
     policy: ReleasePolicy,
 ) -> dict[str, Any]:
-    cells = cells_of(published[name])
+    cells = cells_of(published[name], labels_of(policy, name))
     by_value = np.bincount(codes, minlength=len(domain))
     named = set(cells.names)
     unnamed = any(count and value not in named for value, count in zip(domain, by_value, strict=True))

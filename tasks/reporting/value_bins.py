@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.recoding.cells import read_set
+from tasks.recoding.labels import Labels, read_cell
 from tasks.types import BoolArray, FloatArray, IntArray
 
 MOST = 20
@@ -40,13 +40,13 @@ class Cells:
         return np.asarray(found + self.rows[self.whole].sum() / max(len(self.names), 1))
 
 
-def cells_of(column: pd.Series[str]) -> Cells:
+def cells_of(column: pd.Series[str], labels: Labels | None = None) -> Cells:
     """Read the published cells of a categorical quasi-identifier (m rows). O(m + values of all cells)."""
     codes, texts = pd.factorize(column)
     rows = np.bincount(codes, minlength=len(texts)).astype(np.int64)
     written = np.array([str(text) for text in texts], dtype=object)
     order = np.argsort(written)
-    read = [read_set(text) for text in written[order]]
+    read = [read_cell(text, labels) for text in written[order]]
     cell = np.repeat(np.arange(len(read)), [len(values or ()) for values in read])
     flat = np.array([value for values in read for value in values or ()], dtype=object)
     value, names = pd.factorize(flat, sort=True)

@@ -17,7 +17,7 @@ from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
 from tasks import duck
 from tasks.preprocessing.prepare import column_texts
-from tasks.recoding.cells import read_set
+from tasks.recoding.labels import Labels, labels_of, read_cell
 from tasks.sql import identifier
 from tasks.types import FloatArray, IntArray
 
@@ -59,7 +59,7 @@ def read_classes(file: Path, policy: ReleasePolicy) -> EquivalenceClasses:
                 )
             intervals[name] = bounds
         else:
-            sets[name] = _set_cells(cells[name], file, name)
+            sets[name] = _set_cells(cells[name], file, name, labels_of(policy, name))
     return EquivalenceClasses(size, intervals, sets, values, counts, replaced)
 
 
@@ -182,12 +182,12 @@ def _count_matrix(
     return names, matrix
 
 
-def _set_cells(column: pd.Series[str], file: Path, name: str) -> SetCells:
+def _set_cells(column: pd.Series[str], file: Path, name: str, labels: Labels | None) -> SetCells:
     codes, texts = pd.factorize(column)
     try:
         if (codes < 0).any():
             raise ValueError("an empty cell")
-        read = [read_set(str(text)) for text in texts]
+        read = [read_cell(str(text), labels) for text in texts]
     except ValueError:
         raise VerificationFailed(
             f"the column '{name}' has a cell that is not a set of values",

@@ -52,7 +52,7 @@ def _apart(released: Released, name: str) -> FloatArray:
     domain = tuple(dict.fromkeys((*cells.values, *own_values)))
     own_place = np.array([domain.index(value) for value in own_values])
     codes = table.codes[rows, table.categorical_names.index(name)]
-    hierarchy = released.policy.roles.categorical[name].hierarchy
+    hierarchy = released.policy.roles.categorical[name].tree
     found = np.empty(len(rows))
     for first in range(0, len(rows), STEP):
         part = slice(first, first + STEP)

@@ -16,7 +16,7 @@ import numpy as np
 from policy.hierarchy import Hierarchy
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.recoding.hierarchy import covers_of
+from tasks.recoding.closure import covers_of
 from tasks.types import FloatArray, IntArray
 
 CELLS = 8_000_000
@@ -41,7 +41,7 @@ def levels_of(classes: EquivalenceClasses, policy: ReleasePolicy) -> dict[str, L
     for name, cells in classes.intervals.items():
         found[name] = interval_levels(cells[:, 0], cells[:, 1], policy.roles.numeric[name].widths)
     for name, sets in classes.sets.items():
-        found[name] = set_levels(sets, policy.roles.categorical[name].hierarchy)
+        found[name] = set_levels(sets, policy.roles.categorical[name].tree)
     return found
 
 

@@ -14,7 +14,7 @@ from release_store.records import EquivalenceClasses, SetCells
 from tasks.geometry.space import distinct_rows
 from tasks.preprocessing.prepare import number_text
 from tasks.privacy.similar import groups_by_attribute, together
-from tasks.recoding.cells import read_set
+from tasks.recoding.labels import Labels, labels_of, read_cell
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 
@@ -152,7 +152,7 @@ def released(
             columns += list(bounds[name].T)
     first, class_of = distinct_rows(columns) if columns else _one_class(len(frame))
     for name in policy.roles.categorical:
-        sets[name] = _set_cells(frame[name].iloc[first])
+        sets[name] = _set_cells(frame[name].iloc[first], labels_of(policy, name))
     size = np.bincount(class_of, minlength=len(first)).astype(np.int64)
     values: dict[str, IntArray] = {}
     texts: dict[str, tuple[str, ...]] = {}
@@ -177,9 +177,9 @@ def _one_class(n: int) -> tuple[IntArray, IntArray]:
     return np.zeros(min(n, 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
 
 
-def _set_cells(cells: pd.Series[str]) -> SetCells:
+def _set_cells(cells: pd.Series[str], labels: Labels | None) -> SetCells:
     codes, texts = pd.factorize(cells)
-    read = [read_set(str(text)) for text in texts]
+    read = [read_cell(str(text), labels) for text in texts]
     domain = tuple(sorted({value for values in read if values is not None for value in values}))
     rank = {value: i for i, value in enumerate(domain)}
     member = np.zeros((len(read), len(domain)), dtype=bool)

@@ -15,7 +15,7 @@ def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
     sensitive value is named.
     """
     told = []
-    hierarchies = {name: qi.hierarchy for name, qi in policy.roles.categorical.items()}
+    hierarchies = {name: qi.tree for name, qi in policy.roles.categorical.items()}
     hierarchies |= {name: attribute.hierarchy for name, attribute in policy.roles.sensitive.items()}
     for name, hierarchy in hierarchies.items():
         if hierarchy is None:

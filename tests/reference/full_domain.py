@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from policy.categorical import CategoricalQuasiIdentifier
 from policy.hierarchy import Hierarchy
 from policy.model import ReleasePolicy
-from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from tasks.partitioning.constraints import constraints_of
 from tasks.types import PreparedTable
 
@@ -63,7 +64,7 @@ def nodes(table: PreparedTable, policy: ReleasePolicy) -> Iterator[Node]:
 def _height(qi: QuasiIdentifier) -> int:
     if isinstance(qi, NumericQuasiIdentifier):
         return len(qi.widths) + 1
-    return 1 if qi.hierarchy is None else max(len(path) for path in qi.hierarchy.paths) - 1
+    return 1 if qi.tree is None else max(len(path) for path in qi.tree.paths) - 1
 
 
 def _node(table: PreparedTable, name: str, qi: QuasiIdentifier, level: int, record: int) -> tuple[Any, float]:
@@ -78,7 +79,7 @@ def _node(table: PreparedTable, name: str, qi: QuasiIdentifier, level: int, reco
     value = domain[table.codes[record, table.categorical_names.index(name)]]
     if level == _height(qi):
         return "whole", float(len(domain) > 1)
-    leaves = _leaves(value, qi.hierarchy, level)
+    leaves = _leaves(value, qi.tree, level)
     return leaves, 0 if len(leaves) == 1 else min(len(leaves) / len(domain), 1)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic_core import PydanticUndefined
 
-from policy import gates, model, population_risk, privacy_models, roles
+from policy import categorical, gates, model, population_risk, privacy_models, roles
 from policy.load import parse_policy
 from policy.section import Section
 from tests.spec import docs_pages
@@ -21,7 +22,10 @@ SECTIONS: dict[str, type[Section]] = {
     "wait": model.Wait,
     "roles": roles.Roles,
     "numeric quasi-identifier": roles.NumericQuasiIdentifier,
-    "categorical quasi-identifier": roles.CategoricalQuasiIdentifier,
+    "categorical quasi-identifier": categorical.NominalQuasiIdentifier,
+    "ordinal quasi-identifier": categorical.OrdinalQuasiIdentifier,
+    "code": categorical.CodeQuasiIdentifier,
+    "date": categorical.DateQuasiIdentifier,
     "sensitive attribute": roles.SensitiveAttribute,
     "rule of change": roles.RuleOfChange,
     "expectations": model.Expectations,
@@ -58,10 +62,14 @@ SECTIONS: dict[str, type[Section]] = {
 }
 
 
+MODULES = (model, roles, categorical, gates, privacy_models)
+
+
 def test_every_model_of_the_policy_has_a_section() -> None:
-    found = [one for module in (model, roles, gates, privacy_models) for one in vars(module).values()]
+    found = [one for module in MODULES for one in vars(module).values()]
     models = {m for m in found if isinstance(m, type) and issubclass(m, Section)}
-    assert models - {Section} == set(SECTIONS.values())
+    base = {Section, categorical.CategoricalQuasiIdentifier}
+    assert models - base == set(SECTIONS.values())
 
 
 @pytest.mark.parametrize("heading", SECTIONS)
@@ -92,11 +100,13 @@ def test_the_short_policy_loads() -> None:
 
 
 def test_the_models_that_are_shown_are_all_and_load() -> None:
-    short, own, models = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
+    short, codes, own, models = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
     declared = short.text.replace(
         "diagnosis: {stability: stable}",
         "diagnosis: {stability: stable, values: [HIV, flu]}\n    income: {stability: stable, type: numeric}",
     )
+    declared = declared.replace("  sensitive:", textwrap.indent(codes.text, "    ") + "  sensitive:")
     policy = parse_policy(declared + own.text + models.text, Path("policy.yaml"))
+    assert policy.roles.categorical["postal_code"].value("10115") == "101"
     assert policy.privacy.of("income").e == 1000
     assert None not in [getattr(policy.gates.models, name) for name in type(policy.gates.models).model_fields]

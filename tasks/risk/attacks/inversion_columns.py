@@ -1,6 +1,6 @@
 """What a published cell tells whoever knows the recoding: its values, and which of them are somebody's.
 
-Both ends of an interval, and all values of a set, are attained where cells are tight: see
+Both ends of an interval or a range, and all values of a set, are attained where cells are tight: see
 `ReleasePolicy.attained`. A cell that was closed up to a hierarchy or rounded promises less: a node has
 somebody in two of its children at least, a rounded interval somebody in its first step and in its last.
 Where that is one value, it is attained. A cell of `recoding: full-domain` promises nothing. Where numbers
@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from policy.categorical import CategoricalQuasiIdentifier
 from policy.model import ReleasePolicy
-from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.recoding.hierarchy import covers_of, grid_step, interval_levels
+from tasks.recoding.closure import Ranges, covers_of, ranges_of
+from tasks.recoding.intervals import grid_step, interval_levels
 from tasks.risk.attacks.inversion import MOST_VALUES, Column
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
@@ -131,18 +133,42 @@ def _of_sets(
     member[cells.whole] = True
     if policy.method.recoding == "full-domain":
         classes = sure = np.zeros(0, dtype=np.int64)
-    elif not closed or qi.hierarchy is None:
+    elif closed and qi.order is not None:
+        classes, sure = _ends_of_ranges(ranges_of(qi.order, values), cells, member)
+    elif not closed or qi.tree is None:
         # Every value of the source is in `*`: those that another cell names, and one more where they are one.
         n_sure = len(values) if len(values) == 2 else len(cells.values)
         classes, sure = np.nonzero(member[:, :n_sure])
     else:
-        covers = covers_of(qi.hierarchy, values)
+        covers = covers_of(qi.tree, values, missing=policy.source.missing_label)
         level = np.where(cells.whole, len(covers.node) - 1, covers.levels(member))
-        pairs = [_sole_children(member, level, node, at) for at, node in enumerate(covers.node[:-1], 1)]
+        inside = member & ~covers.apart
+        pairs = [_sole_children(inside, level, node, at) for at, node in enumerate(covers.node[:-1], 1)]
+        pairs.append(_beside(member, cells.whole, covers.apart))
         classes, sure = (np.concatenate(each) for each in zip(*pairs, strict=True))
     rank = {value: code for code, value in enumerate(values)}
     place = np.array([rank.get(value, -1) for value in domain], dtype=np.int64)
     return Truth(Column(name, n_values, (classes, sure), member=member), place[codes])
+
+
+def _ends_of_ranges(ranges: Ranges, cells: SetCells, member: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return (classes, values) of the first and last value of each range, and of what stands beside it.
+
+    Both ends are somebody's, those of `*` too: it is the range of all values.
+    """
+    first, last = ranges.ends(member)
+    here = np.flatnonzero(last >= 0)
+    code = np.argsort(ranges.rank, kind="stable")[int((ranges.rank < 0).sum()) :]  # of each rank
+    classes, values = _beside(member, cells.whole, ranges.rank < 0)
+    return np.concatenate([here, here, classes]), np.concatenate(
+        [code[first[here]], code[last[here]], values]
+    )
+
+
+def _beside(member: BoolArray, whole: BoolArray, apart: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return (classes, values) of what stands beside a node or a range: it is somebody's."""
+    classes, values = np.nonzero(member & apart & ~whole[:, None])
+    return classes, values
 
 
 def _sole_children(member: BoolArray, level: IntArray, node: IntArray, at: int) -> tuple[IntArray, IntArray]:

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from policy.categorical import CategoricalQuasiIdentifier
 from policy.model import ReleasePolicy
-from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.recoding.hierarchy import covers_of, grid_step, grid_steps, interval_levels
+from tasks.recoding.closure import covers_of
+from tasks.recoding.intervals import grid_step, grid_steps, interval_levels
 from tasks.risk.attacks.inversion_columns import columns_of, knows_a_number
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
@@ -59,7 +61,8 @@ def occupied(
             found += _of_intervals(name, qi, classes.intervals[name], np.concatenate(numbers), policy)
         else:
             values = [_values(table, name) for table in tables]
-            found += _of_nodes(qi, classes.sets[name], np.concatenate(values))
+            missing = policy.source.missing_label
+            found += _of_nodes(qi, classes.sets[name], np.concatenate(values), missing)
     return found if reused is None else [_without(each, reused) for each in found]
 
 
@@ -118,14 +121,17 @@ def _of_groups(classes: IntArray, groups: IntArray, codes: FloatArray, *, outsid
     return Occupied(classes, groups - least, numbered, outside)
 
 
-def _of_nodes(qi: CategoricalQuasiIdentifier, cells: SetCells, values: np.ndarray) -> list[Occupied]:
-    if qi.hierarchy is None:
+def _of_nodes(
+    qi: CategoricalQuasiIdentifier, cells: SetCells, values: np.ndarray, missing: str
+) -> list[Occupied]:
+    if qi.tree is None:
         return []
-    covers = covers_of(qi.hierarchy, cells.values)
+    covers = covers_of(qi.tree, cells.values, missing=missing)
     member = covers.among_all(cells.member)
     top = len(covers.node) - 1
     level = np.where(cells.whole, top, covers.levels(member))
     member[cells.whole] = True
+    member &= ~covers.apart
     rank = {value: place for place, value in enumerate(covers.values)}
     # A value that is in no cell and no hierarchy is outside every child.
     distinct, inverse = np.unique(values.astype(str), return_inverse=True)

@@ -7,7 +7,8 @@ import numpy as np
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, GateResult, Verdict
-from tasks.recoding.hierarchy import SNAP, covers_of, grid_step, with_levels
+from tasks.recoding.closure import covers_of
+from tasks.recoding.intervals import SNAP, grid_step, with_levels
 from tasks.risk.evidence import Evidence
 from tasks.types import FloatArray
 
@@ -32,7 +33,7 @@ def published_level(classes: EquivalenceClasses, name: str, policy: ReleasePolic
     """Return the lowest level of a quasi-identifier at which each class's cell is inside of one node."""
     if name in classes.sets:
         cells = classes.sets[name]
-        covers = covers_of(policy.roles.categorical[name].hierarchy, cells.values)
+        covers = covers_of(policy.roles.categorical[name].tree, cells.values)
         member = covers.among_all(cells.member | cells.whole[:, None])
         levels = covers.levels(member)
         levels[cells.whole] = len(covers.node) - 1

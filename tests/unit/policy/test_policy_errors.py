@@ -224,10 +224,25 @@ def test_an_unknown_field_like_no_other_brings_no_guess() -> None:
 @pytest.mark.parametrize(
     ("column", "field", "kind", "allowed"),
     [
-        ("city", "moves", "numeric", "type, values, hierarchy, weight, may_change, description"),
-        ("city", "bounds", "numeric", "type, values, hierarchy, weight, may_change, description"),
-        ("age", "may_change", "categorical", "type, bounds, widths, weight, moves, sensitivity, description"),
-        ("age", "values", "categorical", "type, bounds, widths, weight, moves, sensitivity, description"),
+        ("city", "moves", "numeric", "type, values, hierarchy, others, weight, may_change, description"),
+        (
+            "city",
+            "bounds",
+            "numeric and date",
+            "type, values, hierarchy, others, weight, may_change, description",
+        ),
+        (
+            "age",
+            "may_change",
+            "categorical, ordinal, code and date",
+            "type, bounds, widths, weight, moves, sensitivity, description",
+        ),
+        (
+            "age",
+            "values",
+            "categorical, ordinal and code",
+            "type, bounds, widths, weight, moves, sensitivity, description",
+        ),
     ],
 )
 def test_a_field_of_the_other_kind_of_quasi_identifier_is_told_as_that(
@@ -260,7 +275,10 @@ def test_a_misspelt_field_that_is_missed_too_is_told_as_misspelt() -> None:
         ("roles.quasi_identifiers", "Add this field."),
         ("roles.sensitive", "Add this field."),
         (f"{QI}.age.bounds", "Add this field."),
-        (f"{QI}.age.type", "Add this field: 'numeric', 'integer' or 'categorical'."),
+        (
+            f"{QI}.age.type",
+            "Add this field: 'numeric', 'integer', 'categorical', 'ordinal', 'code' or 'date'.",
+        ),
         ("roles.sensitive.disease.stability", "Add this field."),
     ],
 )
@@ -293,7 +311,11 @@ def test_a_missing_field_is_named(field: str, hint: str) -> None:
         ("source.encoding", "utf-16", "should be 'utf-8' or 'latin-1', found 'utf-16'"),
         (f"{QI}", {}, "should have 1 or more entries, found 0"),
         (f"{QI}.age", 3, "should be a mapping, found 3"),
-        (f"{QI}.age.type", "real", "should be 'numeric', 'integer' or 'categorical', found 'real'"),
+        (
+            f"{QI}.age.type",
+            "real",
+            "should be 'numeric', 'integer', 'categorical', 'ordinal', 'code' or 'date', found 'real'",
+        ),
         (f"{QI}.age.bounds", [0, 1, 2], "should have 2 or fewer entries, found 3"),
         (f"{QI}.age.weight", 0, "should be greater than 0, found 0"),
         (f"{QI}.age.sensitivity", 0, "should be greater than 0, found 0"),

@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import luhn
 
+from policy.categorical import NominalQuasiIdentifier
 from policy.errors import InputError, PolicyError, UsageError
 from policy.load import parse_policy
 from policy.model import ReleasePolicy
-from policy.roles import CategoricalQuasiIdentifier, NumericQuasiIdentifier
+from policy.roles import NumericQuasiIdentifier
 from policy.text import number_of
 from services.drafting.draft import UNDECIDED, draft
 from services.drafting.guesses import words_of
@@ -95,7 +96,7 @@ def test_numbers_get_bounds_and_codes_get_values(write: Write) -> None:
     age, postcode = columns["age"], columns["postcode"]
     assert isinstance(age, NumericQuasiIdentifier)
     assert (age.type, age.bounds, age.moves) == ("integer", (15, 80), (0, 1))
-    assert isinstance(postcode, CategoricalQuasiIdentifier)
+    assert isinstance(postcode, NominalQuasiIdentifier)
     assert postcode.values == tuple(f"0{1000 + i}" for i in range(7))
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from tasks.methods.registry import bound_method
-from tasks.recoding.hierarchy import covering_intervals
+from tasks.recoding.intervals import covering_intervals
 from tasks.reporting import table as table_module
 from tasks.reporting.certain import classes_of, of_sets
 from tasks.reporting.table import table_figures

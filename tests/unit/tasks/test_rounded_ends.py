@@ -16,7 +16,7 @@ from policy.roles import NumericQuasiIdentifier
 from release_store.records import Verdict
 from tasks.geometry.space import boxes_of, space_of
 from tasks.recoding.generalize import generalized
-from tasks.recoding.hierarchy import grid_step, rounded_intervals
+from tasks.recoding.intervals import grid_step, rounded_intervals
 from tasks.repair.closing import closing_of
 from tasks.repair.groups import groups_of
 from tasks.risk.registry import assess

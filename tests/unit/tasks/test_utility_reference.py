@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from policy.model import ReleasePolicy
 from tasks.methods.registry import bound_method
-from tasks.recoding.cells import read_set
+from tasks.recoding.labels import labels_of, read_cell
 from tasks.types import PreparedTable, no_progress
 from tasks.utility.discernibility import discernibility
 from tasks.utility.information_loss import information_loss
@@ -255,7 +255,7 @@ def test_the_cells_are_read_as_they_are_written(each: Released) -> None:
     for row, of in enumerate(again.class_of.tolist()):
         for name in each.table.categorical_names:
             cells = again.classes.sets[name]
-            wanted = read_set(made.frame[name].iloc[row])
+            wanted = read_cell(made.frame[name].iloc[row], labels_of(each.policy, name))
             covered = {v for v, inside in zip(cells.values, cells.member[of], strict=True) if inside}
             assert cells.whole[of] if wanted is None else covered == set(wanted)
         for name in each.table.numeric_names:

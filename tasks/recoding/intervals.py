@@ -1,18 +1,14 @@
-"""Closing cells: the narrowest declared interval, a grid for ends, the lowest node that covers a group; or
-the nodes of one level for all groups.
-"""
+"""Closing intervals: the narrowest declared interval, a grid for ends, or the intervals of one level."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from policy.hierarchy import ROOT, Hierarchy
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
-from tasks.types import BoolArray, FloatArray, IntArray
+from tasks.types import FloatArray, IntArray
 
 STEPS = 20  # of a grid across the bounds, at least
 SNAP = 1e-9  # of a step: numbers so near to the grid lie on it
@@ -141,68 +137,3 @@ def interval_levels(intervals: FloatArray, qi: NumericQuasiIdentifier) -> IntArr
         level[bins[:, 0] == bins[:, 1]] = place
     level[intervals[:, 0] == intervals[:, 1]] = 0
     return level
-
-
-@dataclass(frozen=True)
-class Covers:
-    """The nodes above `values`: `node[level, v]` is the number of the node of value v at that level; the last
-    level is the root.
-    """
-
-    values: tuple[str, ...]
-    node: IntArray
-    n_given: int
-
-    def among_all(self, member: BoolArray) -> BoolArray:
-        """Return sets (n, given values) of the values that `covers_of` was given as sets of all `values`."""
-        return np.pad(member, ((0, 0), (0, len(self.values) - self.n_given)))
-
-    def closed(
-        self, member: BoolArray, *, one_level: bool = False, least: int = 0
-    ) -> tuple[BoolArray, BoolArray]:
-        """Return (member, whole): each set (n, |values|) closed up to the lowest node that covers it, or to
-        that of the lowest level at which one node covers each; from the level `least` on.
-        """
-        found = member.copy()
-        level = np.maximum(self.levels(member), least)
-        if one_level:
-            level[:] = level.max(initial=0)
-        top = len(self.node) - 1
-        for place in range(1, top):
-            here = np.flatnonzero(level == place)
-            mine = self.node[place][member[here].argmax(axis=1)]
-            found[here] = self.node[place] == mine[:, None]
-        whole = (level == top) & (len(self.values) > 1)
-        found[whole] = True
-        return found, whole
-
-    def levels(self, member: BoolArray) -> IntArray:
-        """Return the lowest level at which one node covers each set, (n,). O(levels times cells)."""
-        level = np.full(len(member), len(self.node) - 1, dtype=np.int64)
-        first = member.argmax(axis=1)
-        for place in range(len(self.node) - 2, -1, -1):
-            mine = self.node[place][first]
-            level[~(member & (self.node[place] != mine[:, None])).any(axis=1)] = place
-        return level
-
-
-def covers_of(hierarchy: Hierarchy | None, given: tuple[str, ...]) -> Covers:
-    """Return the nodes above the `given` values and all other leaves; one that the hierarchy lacks, such as
-    the label of missing values, has the root alone above it. Without a hierarchy, all values have.
-    """
-    if hierarchy is None:
-        codes = np.arange(len(given))
-        return Covers(given, np.stack([codes, np.zeros_like(codes)]), len(given))
-    paths = {path[0]: path for path in hierarchy.paths}
-    stand = frozenset(given)
-    values = (*given, *(leaf for leaf in paths if leaf not in stand))
-    height = max(2, *(len(path) for path in hierarchy.paths))
-    node = np.zeros((height, len(values)), dtype=np.int64)
-    for level in range(height):
-        nodes: dict[tuple[str, ...], int] = {}
-        for v, value in enumerate(values):
-            path = paths.get(value, (value, ROOT))
-            # A node is told by all above it; on a short branch the leaf stands on the lower levels too.
-            above = path[max(level - (height - len(path)), 0) :]
-            node[level, v] = nodes.setdefault(above, len(nodes))
-    return Covers(values, node, len(given))
