@@ -15,9 +15,7 @@ from policy.section import Section
 
 BETWEEN = ".."  # the first and the last value of a published range
 MOST_PERIODS = 10_000  # of a date
-_NUMBERS = re.compile(r"\s*(\d{1,4})\s*[-/.\s]\s*(\d{1,4})(?:\s*[-/.\s]\s*(\d{1,4}))?(?!\d)")
-_WHOLE_DATE = re.compile(r"\s*(\d{4})(\d{2})(\d{2})\s*$")
-_YEAR = re.compile(r"\s*(\d{4})\s*$")
+_DATE = re.compile(r"\s*(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ].*)?)?)?\s*$", re.DOTALL)
 
 
 class CategoricalQuasiIdentifier(Section):
@@ -196,14 +194,13 @@ class CodeQuasiIdentifier(CategoricalQuasiIdentifier):
 class DateQuasiIdentifier(CategoricalQuasiIdentifier):
     """Dates, published as ranges of years, quarters or months.
 
-    `bounds` are the first and the last date. `written` is the order of a date's numbers in the source; a year
-    alone, and a year and a month, are read too.
+    `bounds` are the first and the last date. In the source a date is yyyy-mm-dd, yyyy-mm or yyyy, once
+    `source.dates` has read other formats.
     """
 
     type: Literal["date"]
     bounds: tuple[str, str]
     resolution: Literal["year", "quarter", "month"] = "year"
-    written: Literal["year-month-day", "day-month-year", "month-day-year"] = "year-month-day"
     weight: Annotated[float, Field(gt=0)] = 1.0
     may_change: bool = False
     description: str = ""
@@ -217,7 +214,7 @@ class DateQuasiIdentifier(CategoricalQuasiIdentifier):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        ends = [self._number(end, "year-month-day") for end in self.bounds]
+        ends = [self._number(end) for end in self.bounds]
         first, last = ends
         if first is None or last is None:
             raise ValueError("bounds must be two dates, such as [1930, 2010] or [1930-01, 2010-12]")
@@ -230,7 +227,7 @@ class DateQuasiIdentifier(CategoricalQuasiIdentifier):
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The periods from the first to the last."""
-        first, last = (self._number(end, "year-month-day") or 0 for end in self.bounds)
+        first, last = (self._number(end) or 0 for end in self.bounds)
         return tuple(self._name(number) for number in range(first, last + 1))
 
     @property
@@ -245,7 +242,7 @@ class DateQuasiIdentifier(CategoricalQuasiIdentifier):
 
     def value(self, text: str) -> str:
         """Return the period of a date as it is written in the source; what is no date stays as it is."""
-        number = self._number(text, self.written)
+        number = self._number(text)
         return text if number is None else self._name(number)
 
     def _number(self, text: str, written: str) -> int | None:
@@ -267,34 +264,6 @@ class DateQuasiIdentifier(CategoricalQuasiIdentifier):
 
 
 _ANY = "*"  # after a prefix
-
-
-def _year_and_month(text: str, written: str) -> tuple[int | None, int | None]:
-    """Return the year and the month of a date, None for what it does not say."""
-    if found := _YEAR.match(text):
-        return int(found[1]), None
-    if (found := _WHOLE_DATE.match(text)) and written == "year-month-day":
-        return _checked(found[1], found[2], found[3])
-    found = _NUMBERS.match(text)
-    if found is None:
-        return None, None
-    first, second, third = found.groups()
-    if third is None:  # a year and a month, the year having four digits
-        year, month = (first, second) if len(first) == 4 else (second, first)
-        return _checked(year, month, "1") if len(year) == 4 else (None, None)
-    if written == "year-month-day":
-        return _checked(first, second, third)
-    return _checked(third, second, first) if written == "day-month-year" else _checked(third, first, second)
-
-
-def _checked(year: str, month: str, day: str) -> tuple[int | None, int | None]:
-    if len(year) != 4:
-        return None, None
-    try:
-        found = date(int(year), int(month), int(day))
-    except ValueError:
-        return None, None
-    return found.year, found.month
 
 
 def _with_others(values: tuple[str, ...] | None, others: str | None) -> tuple[str, ...] | None:

@@ -208,18 +208,20 @@ def test_a_release_is_read_as_it_was_meant_and_passes(rows: list[Any], recoding:
         assert verdicts["truth"] is Verdict.PASS if "truth" in verdicts else True
 
 
+DAYS_FIRST = {"born": ["%d.%m.%Y", "%d-%m-%Y"]}
+
+
 def test_dates_codes_and_others_are_read_from_a_file(tmp_path: Path) -> None:
     columns = {
         "born": {
             "type": "date",
             "bounds": ["1990-01", "1991-12"],
             "resolution": "quarter",
-            "written": "day-month-year",
         },
         "zip": {"type": "code", "values": ["10", "20"], "length": 2, "prefixes": [1], "others": "other"},
         "city": {"type": "categorical", "values": ["Riga"], "others": "elsewhere"},
     }
-    policy = small_policy(columns, ILLNESS, source={"missing": ["", "?"]})
+    policy = small_policy(columns, ILLNESS, source={"missing": ["", "?"], "dates": DAYS_FIRST})
     file = tmp_path / "t.csv"
     file.write_text(
         "born,zip,city,illness\n1.5.1990,1012,Riga,flu\n12.12.1991,2099,Oslo,hiv\n?,3000,,flu\n"
