@@ -69,6 +69,11 @@ def native_number(number: str, values: Mapping[str, Iterable[str]], missing: Seq
 
 def iso_date(text: str, formats: Sequence[str]) -> str:
     """Return the SQL of a date as yyyy-mm-dd where the text is one in these formats, else of the text."""
+    return f"coalesce({date_or_null(text, formats)}, {text})"
+
+
+def date_or_null(text: str, formats: Sequence[str]) -> str:
+    """Return the SQL of a date as yyyy-mm-dd where the text is one in these formats, else NULL."""
     written = [one for one in formats if one != SERIAL]
     found = [f"try_strptime({text}, {literal(one)})" for one in written]
     dates = [
@@ -80,7 +85,7 @@ def iso_date(text: str, formats: Sequence[str]) -> str:
             f"CASE WHEN regexp_matches({text}, '^[0-9]+$') AND {day} BETWEEN {FIRST_SERIAL} AND "
             f"{LAST_SERIAL} THEN strftime(DATE '1899-12-30' + {day}, '%Y-%m-%d') END"
         )
-    return f"coalesce({', '.join([*dates, text])})"
+    return f"coalesce({', '.join(dates)})"
 
 
 def column_names(names: Sequence[str], source: Source) -> list[str]:

@@ -25,7 +25,7 @@ from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import InputFile, TableSource, find_source
 from tasks.intake.statement import problem_of
-from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
+from tasks.intake.text import check_text, check_width, line_at, line_ends, read_header
 from tasks.memory import spill_failure
 from tasks.sql import identifier, literal
 from tasks.types import SourceTable
@@ -226,13 +226,7 @@ def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, 
         check_distinct(names, table.shown, tell=False)
     banned = None if policy.source.quoted_delimiters else file.delimiter
     counted = count_records(table, line_breaks=policy.source.line_breaks, banned=banned)
-    count, line = overlong_rows(table, encoding, file.delimiter, len(names))
-    if count:
-        raise InputError(
-            f"line {line} has more than {len(names)} cells, the number in line 1{_rows(count)}",
-            where=table.shown,
-            hint="Put cells that contain the delimiter in double quotes.",
-        )
+    check_width(table, encoding, file.delimiter, len(names))
     return _Text(names, counted)
 
 
