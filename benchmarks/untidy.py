@@ -156,7 +156,7 @@ def hospital(rows: int = PATIENTS, seed: int = SEED) -> UntidyTable:
         "admitted": np.array([day.isoformat() for day in admitted]),
         "stay": draw.choice(STAYS, rows),
         "smoker": draw.choice(["yes", "no"], rows),
-        "fax": np.array([""] * rows),
+        "bed": np.array([""] * rows),
         "ward": np.array(["3B"] * rows),
         "remarks": np.array([f"seen by Dr. No{i}, to come again" for i in every]),
     }
@@ -182,7 +182,7 @@ def hospital(rows: int = PATIENTS, seed: int = SEED) -> UntidyTable:
         at = draw.random(rows) < share
         written.loc[at, name] = draw.choice(marks, int(at.sum()))
         clean.loc[at, name] = None
-    clean["fax"] = None
+    clean["bed"] = None
     written = written.rename(columns={"Age": " Age "})
     return UntidyTable("hospital.csv", written, clean, delimiter=";", encoding="latin-1")
 
