@@ -17,9 +17,7 @@ app = typer.Typer()
 def draft(
     tables: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="TABLE...", help="CSV or Parquet files with the same columns, each a period's."
-        ),
+        typer.Argument(metavar="TABLE", help="CSV or Parquet files with the same columns."),
     ],
 ) -> int:
     """Draft a commented policy from tables."""

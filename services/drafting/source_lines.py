@@ -97,8 +97,8 @@ def _proposed(guesses: list[Guess]) -> Iterator[str]:
         yield "  # Look at these values in the table. Where the reason is right, remove `# ` before `values`"
         yield "  # and before the column, and correct the column's values or bounds below."
         yield "  # values:"
-    for reason, name, values in lines:
-        yield f"  #   {scalar(name)}: {values} # {reason}"
+    for reason, name, written in lines:
+        yield f"  #   {scalar(name)}: {written} # {reason}"
 
 
 def _mapping(items: dict[str, str]) -> str:

@@ -16,8 +16,10 @@ from tasks.sql import identifier, literal
 
 # Ways to write that a value is unknown, in whatever case. "None" is left out: it often says "nothing", which
 # is a value.
-MISSING_TOKENS = ("", "?", "-", "--", ".", "na", "n/a", "n.a.", "null", "nan", "unknown", "not known")
-MISSING_TOKENS += ("#n/a", "#na", "#value!", "#div/0!", "#ref!", "#name?", "#num!", "#null!")
+MISSING_TOKENS = (
+    *("", "?", "-", "--", ".", "na", "n/a", "n.a.", "null", "nan", "unknown", "not known"),
+    *("#n/a", "#na", "#value!", "#div/0!", "#ref!", "#name?", "#num!", "#null!"),
+)
 MOST_FOLDED = 1000  # values of a column whose case may be changed
 LOOKED_AT = 5000  # distinct values of a column in which marks of numbers are looked for
 NUMBERS_WITH_MARKS = r"^[-+]?[0-9][0-9.,' \x{00a0}\x{202f}]*(?:[eE][-+]?[0-9]+)?$"
@@ -33,8 +35,10 @@ MARKS: tuple[tuple[DecimalMark, ThousandsMark | None], ...] = (
     (",", "'"),
 )
 ISO = "%Y-%m-%d"
-DATE_FORMATS = (ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d")
-DATE_FORMATS += ("%Y%m%d", "%d-%b-%Y", "%d %b %Y", "%b %d, %Y")
+DATE_FORMATS = (
+    *(ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
+    *("%d-%b-%Y", "%d %b %Y", "%b %d, %Y"),
+)
 OTHER_ORDER = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y", "%d-%m-%Y": "%m-%d-%Y", "%m-%d-%Y": "%d-%m-%Y"}
 LIKE_DATE = (
     r"^(?:[0-9]{1,4}[-./ ][0-9A-Za-z]{1,3}[-./ ][0-9]{1,4}|[A-Za-z]{3} [0-9]{1,2}, [0-9]{4}"
