@@ -45,7 +45,7 @@ COMMANDS = {
     "reproduce": Entry("audit", PROOF, "Reproduce a release, and compare it byte by byte."),
     "evidence": Entry("proof", PROOF, "Export a verification bundle."),
     "verify": Entry("proof", PROOF, "Check the log, the signatures and every published file."),
-    "draft": Entry("draft", METHODS, "Draft a commented policy from a table."),
+    "draft": Entry("draft", METHODS, "Draft a commented policy from tables."),
     "methods": Entry("methods", METHODS, "List the methods that a policy can name."),
     "evaluate": Entry(
         "evaluate", METHODS, "Compare methods, or search their parameters for a goal; publishes nothing."

@@ -245,15 +245,19 @@ class DateQuasiIdentifier(CategoricalQuasiIdentifier):
         number = self._number(text)
         return text if number is None else self._name(number)
 
-    def _number(self, text: str, written: str) -> int | None:
+    def _number(self, text: str) -> int | None:
         """Return the number of the period that a text is of, None where it is no date."""
-        year, month = _year_and_month(text, written)
-        if year is None or (month is None and self.resolution != "year"):
+        found = _DATE.match(text)
+        if found is None or (found[2] is None and self.resolution != "year"):
             return None
-        if self.resolution == "year":
-            return year
-        assert month is not None  # noqa: S101 -- as tested above
-        return year * 4 + (month - 1) // 3 if self.resolution == "quarter" else year * 12 + month - 1
+        try:
+            day = date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+        except ValueError:
+            return None
+        quarter = (day.month - 1) // 3
+        return {"year": day.year, "quarter": day.year * 4 + quarter, "month": day.year * 12 + day.month - 1}[
+            self.resolution
+        ]
 
     def _name(self, number: int) -> str:
         if self.resolution == "year":

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from policy import categorical, gates, model, population_risk, privacy_models, roles
+from policy.cells import STEPS
 from policy.model import Expectations, ReleasePolicy
 from policy.roles import Roles
 from policy.section import Section
@@ -168,13 +169,16 @@ def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterato
 def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:
     """A query decides what stands in which column; what is missing decides what is asked of values.
 
-    Where the files lie does not count. Of duplicates that are kept, each counts as a person.
+    Where the files lie does not count. Of duplicates that are kept, each counts as a person. Steps that
+    read a cell otherwise decide what stands there, as a query does.
     """
     yield from _differs(f"{place}.query", was.query, now.query)
     yield from _differs(f"{place}.inputs", sorted(was.inputs), sorted(now.inputs))
     if not set(was.missing) <= set(now.missing):
         yield f"{place}.missing lists fewer"
     yield from _differs(f"{place}.missing_label", was.missing_label, now.missing_label)
+    for step in STEPS:
+        yield from _differs(f"{place}.{step}", getattr(was, step), getattr(now, step))
     yield from _of_order("removed", "kept")(f"{place}.duplicates", was.duplicates, now.duplicates)
 
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import Field, field_validator, model_validator
 
 from policy.categorical import CodeQuasiIdentifier
+from policy.cells import Case, DateFormats, DecimalMark, Spellings, ThousandsMark, columns_of_steps
 from policy.errors import did_you_mean
 from policy.gates import Gates
 from policy.recoding import CLOSED, Closure, Ends, Form, Recoding, contains_its_people, form_of
@@ -37,6 +38,11 @@ class Source(Section):
     `inputs` are further files for the query, by the names that it calls them. With `line_breaks`, a quoted
     value may hold line breaks; without `quoted_delimiters`, it may not hold the delimiter. `duplicates` are
     rows that equal the row before them in every column that is read.
+
+    Untidy cells are read in these steps: `strip` removes blanks around cells and names of columns; `case`
+    writes a column's cells in one case; `values` gives the other spellings of a column's values; `dates` has
+    the formats of a column's dates, which are read as yyyy-mm-dd; `decimal` and `thousands` are the marks of
+    numbers in text.
     """
 
     path: str | None = None
@@ -53,7 +59,20 @@ class Source(Section):
     duplicates: Annotated[Literal["kept", "removed"], Field(exclude_if=lambda value: value == "kept")] = (
         "kept"
     )
+    # Likewise where none is taken.
+    strip: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+    case: dict[str, Case] = Field(default={}, exclude_if=lambda value: not value)
+    values: Spellings = Field(default={}, exclude_if=lambda value: not value)
+    dates: dict[str, DateFormats] = Field(default={}, exclude_if=lambda value: not value)
+    decimal: Annotated[DecimalMark, Field(exclude_if=lambda value: value == ".")] = "."
+    thousands: Annotated[ThousandsMark | None, Field(exclude_if=lambda value: value is None)] = None
     wait: Wait | None = None
+
+    @model_validator(mode="after")
+    def _marks_of_numbers_differ(self) -> Self:
+        if self.decimal == self.thousands:
+            raise ValueError(f"decimal and thousands are both '{self.decimal}': choose two marks")
+        return self
 
     @model_validator(mode="after")
     def _inputs_have_a_query(self) -> Self:
@@ -285,6 +304,14 @@ class ReleasePolicy(Section):
         for name in self.expectations.missing_in:
             if name not in known:
                 raise ValueError(f"expectations.missing_in names '{name}', which is not a column of roles")
+        source = self.source
+        for field, name in columns_of_steps(source.case, source.values, source.dates):
+            if name not in known:
+                near = did_you_mean(name, known)
+                raise ValueError(f"source.{field} names '{name}', which is not a column of roles{near}")
+        for name in self.source.dates:
+            if name in self.roles.numeric or name == self.roles.weight:
+                raise ValueError(f"source.dates names '{name}', whose cells are numbers")
         for name in self.method.levels:
             if name not in self.roles.quasi_identifiers:
                 near = did_you_mean(name, self.roles.quasi_identifiers)

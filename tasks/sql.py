@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 
 def literal(text: str) -> str:
     """Return the text as an SQL literal."""
@@ -13,13 +11,6 @@ def literal(text: str) -> str:
 def identifier(name: str) -> str:
     """Return the name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def text_or_missing(name: str, tokens: Iterable[str]) -> str:
-    """Return the column as text, NULL where a cell is one of the tokens, under the column's name."""
-    column = identifier(name)
-    text = f"CAST({column} AS VARCHAR)"
-    return f"CASE WHEN {text} NOT IN ({', '.join(map(literal, tokens))}) THEN {text} END AS {column}"
 
 
 def quoted_formula(name: str) -> str:

@@ -15,8 +15,11 @@ app = typer.Typer()
 
 @app.command()
 def draft(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file.")],
+    tables: Annotated[
+        list[Path],
+        typer.Argument(metavar="TABLE", help="CSV or Parquet files with the same columns."),
+    ],
 ) -> int:
-    """Draft a commented policy from a table."""
-    sys.stdout.write(draft_policy(table))
+    """Draft a commented policy from tables."""
+    sys.stdout.write(draft_policy(*tables))
     return 0

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-
-import yaml
 
 from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts, table_facts
@@ -19,24 +17,29 @@ from services.drafting.guesses import (
     Guess,
     Role,
     guess_roles,
-    words_of,
 )
+from services.drafting.series import series_of
+from services.drafting.source_lines import source_lines
+from services.drafting.words import words_of
+from services.drafting.yaml_text import listed as _listed
+from services.drafting.yaml_text import scalar as _scalar
 
 UNDECIDED = "DECIDE"
 
 
-def draft(table: Path) -> str:
-    """Return the text of a commented policy guessed from a CSV or Parquet file.
+def draft(table: Path, *more: Path) -> str:
+    """Return the text of a commented policy guessed from CSV or Parquet files, each a period's table.
 
     It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
-    50 values; never a value of another column. Where no sensitive attribute or no quasi-identifier is
-    recognised, a line marked DECIDE stands in its place, and the policy does not load until a person
-    has replaced it. Raises UsageError where there is no such file, InputError where it is no table.
+    50 values; never a value of another column, but for customary ways to write that one is unknown. Where
+    no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE stands in its place,
+    and the policy does not load until a person has replaced it. Raises UsageError where there is no such
+    file, InputError where one is no table or lacks a column of another.
     """
-    with table_facts(table) as facts:
+    with table_facts(table, *more) as facts:
         guesses = guess_roles(facts)
         lines = [
-            *_head(table, facts, guesses),
+            *_head([table, *more], facts, guesses),
             *_roles(facts, guesses),
             *_expectations(facts, guesses),
             *_tail(guesses),
@@ -44,44 +47,12 @@ def draft(table: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _scalar(text: str) -> str:
-    """Write a text as YAML that is read back as the same text."""
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9 _.-]*", text) and yaml.safe_load(text) == text:
-        return text
-    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=2**31).strip()
-
-
-def _listed(items: Iterable[str], indent: str, width: int = 100) -> Iterator[str]:
-    """Write a list of texts in brackets, broken between the items; the first line follows a field."""
-    line = "["
-    written = [_scalar(item) for item in items]
-    for number, item in enumerate(written):
-        piece = item + ("]" if number == len(written) - 1 else ",")
-        if line not in ("[", indent) and len(line) + len(piece) > width:
-            yield line.rstrip()
-            line = indent
-        line += piece + " "
-    yield line.rstrip() if written else "[]"
-
-
-def _series(table: Path) -> tuple[str, str]:
-    """Return the series' name and the file's name, with {period} in place of a period in it."""
-    stem = table.name.split(".")[0]
-    periods = re.findall(r"(?<![0-9])(?:19|20)[0-9]{2}(?:-?[QqMmWw]?[0-9]{1,2})?(?![0-9])", stem)
-    file = table.name
-    # Two periods are the ends of a range.
-    if len(periods) == 1:
-        file = table.name.replace(periods[0], "{period}", 1)
-        stem = stem.replace(periods[0], "", 1)
-    name = re.sub(r"[^A-Za-z0-9_]+", "-", stem).strip("-_")[:64]
-    return name or "series", file
-
-
-def _head(table: Path, facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
-    series, file = _series(table)
+def _head(tables: list[Path], facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+    series, file = series_of([table.name for table in tables])
     keys = [guess.column for guess in guesses if guess.role == "key"]
     rows, columns = number_of(facts.rows, "row"), number_of(len(facts.columns), "column")
-    yield f"# A policy drafted from a table of {rows} and {columns}."
+    whole = "a table" if facts.tables == 1 else f"{facts.tables} tables"
+    yield f"# A policy drafted from {whole} of {rows} and {columns}."
     yield "# Every line is a guess from names and counts: check and correct each before a release."
     yield "# Only somebody who knows the data and the people in them can decide the roles. Check with care"
     yield "# `sensitive` (is one missing?) and `quasi_identifiers` (what may a neighbour know?)."
@@ -90,21 +61,11 @@ def _head(table: Path, facts: TableFacts, guesses: list[Guess]) -> Iterator[str]
     yield "# The name under which the releases are published."
     yield f"series: {_scalar(series)}"
     yield ""
-    if any(column.distinct < column.rows for column in keys):
+    if any(column.repeats for column in keys):
         yield "# A person has several rows with the same key: k and all risks count people."
         yield "rows: several"
         yield ""
-    yield "source:"
-    yield "  # Path of the table, relative to this file; {period} is replaced by --period."
-    yield f"  path: {_scalar(file)}"
-    if facts.delimiter != ",":
-        yield f"  delimiter: {_scalar(facts.delimiter)}"
-    if facts.encoding != "utf-8":
-        yield "  # The file is not UTF-8: check that accented letters come out right."
-        yield f"  encoding: {facts.encoding}"
-    yield "  # Marks of a missing value. Check that none of them is a real value."
-    yield f"  missing: {next(_listed(facts.missing, ''))}"
-    yield ""
+    yield from source_lines(facts, guesses, file)
 
 
 def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
@@ -168,6 +129,10 @@ def _quasi_identifier(facts: TableFacts, guess: Guess) -> Iterator[str]:
         yield f"      type: {'integer' if column.integer else 'numeric'}"
         yield "      # Found in this table, rounded outwards: widen them for values to come."
         yield "      # If the numbers are codes, not quantities, make it categorical."
+        if (others := column.sentinels) and (
+            inner := _outwards(replace(column, low=others.low, high=others.high))
+        ):
+            yield f'      # Without numbers that may say "unknown": [{inner[0]}, {inner[1]}]'
         yield f"      bounds: [{bounds[0]}, {bounds[1]}]"
         if "age" in words:
             yield "      # For a release every period: a person is as old as before, or one year older."
@@ -227,20 +192,21 @@ def _number(value: float) -> str:
 
 def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield "expectations:"
-    yield f"  # This table has {number_of(facts.rows, 'row')}; fewer than half of them stop a run."
-    yield f"  rows: {{min: {max(1, facts.rows // 2)}}}"
+    which, rows = "This" if facts.tables == 1 else "The smallest", number_of(facts.fewest_rows, "row")
+    yield f"  # {which} table has {rows}; fewer than half of them stop a run."
+    yield f"  rows: {{min: {max(1, facts.fewest_rows // 2)}}}"
     yield "  # Largest share of missing cells in a column."
     yield "  missing: 0.05"
     incomplete = [
         guess.column
         for guess in guesses
-        if guess.role in ("quasi-identifier", "sensitive") and guess.column.missing_share > 0.04
+        if guess.role in ("quasi-identifier", "sensitive") and guess.column.largest_missing_share > 0.04
     ]
     if incomplete:
         yield "  # These columns exceed it already:"
         yield "  missing_in:"
     for column in incomplete:
-        allowed = min(1.0, math.ceil(column.missing_share * 100 + 1) / 100)
+        allowed = min(1.0, math.ceil(column.largest_missing_share * 100 + 1) / 100)
         yield f"    {_scalar(column.name)}: {allowed}"
     yield ""
 

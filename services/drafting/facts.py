@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
 import duckdb
 import pandas as pd
 
-from policy.errors import InputError, UsageError
-from policy.trusted import Memory
-from tasks.intake.columns import check_distinct
-from tasks.intake.database import allowed_memory, own_database
-from tasks.intake.lengths import check_lengths
-from tasks.intake.lines import LONGEST_LINE, count_records
-from tasks.intake.sealed import SealedFile, sealed
-from tasks.intake.source import SUFFIXES
-from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, read_header
+from policy.model import Source
+from services.drafting.codes import code_of, lost_zeros
+from services.drafting.order import order_of
+from services.drafting.sentinels import Sentinels, find_sentinels
+from services.drafting.spreadsheet import changed_bands
+from services.drafting.steps import Steps, is_number, tidy
+from services.drafting.tables import NO_STORE, Encoding, Loaded, load_tables
+from services.drafting.words import words_of
+from tasks.intake.database import own_database
 from tasks.risk.attacks.leaks import LongValues, holding, plain_text
 from tasks.risk.attacks.personal_numbers import kinds_in
-from tasks.sql import identifier, literal
+from tasks.sql import identifier
 
-# Ways to write that a value is unknown. "None" is left out: it often says "nothing", which is a value.
-MISSING_TOKENS = ("", "?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".")
-Encoding = Literal["utf-8", "latin-1"]
-NO_STORE = Memory()  # a draft is made without a store, whose owner could limit its memory
 LOOKED_AT = 5000  # distinct values of a column in which marks of people are looked for
 MARKED = 0.1  # share of them from which a column is one of such marks
+FEW_TO_LIST = 50  # values of a column whose order and spellings are looked at
 DATE = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})"
     r"|(?:1[89]|2[01])\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
@@ -40,7 +37,10 @@ DATE = re.compile(
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What is counted of a column; missing cells are left out of all but `rows`."""
+    """What is counted of a column, in all tables together; missing cells are left out of all but `rows`.
+
+    `order` and `spellings` hold values, and are for quasi-identifiers only.
+    """
 
     name: str
     rows: int
@@ -52,24 +52,61 @@ class ColumnFacts:
     low: float
     high: float
     marks: tuple[str, ...] = ()  # what over a tenth of the distinct values hold, such as "email"
-    dates: bool = False  # every known value begins with a date
+    dates: bool = False  # every known value begins with a date, or most are dates in `date_format`
+    repeats: bool = False  # some value is in several rows of one table
+    distinct_share: float = 0.0  # of the known cells of a table, the largest share of distinct values
+    largest_missing_share: float = 0.0  # the largest share of rows of a table without a value
+    date_format: str | None = None  # of the file's dates, the commonest; as read, all are yyyy-mm-dd
+    years: tuple[int, int] | None = None  # of the dates
+    code: str | None = None  # `postal`, `icd-10`, `occupation` or `prefix`: beginnings group its values
+    lost_zeros: int | None = None  # digits of a postal code of which some values have fewer
+    order: tuple[str, ...] | None = None  # of at most 50 values
+    spellings: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # bands a spreadsheet may have changed
+    sentinels: Sentinels | None = None  # numbers that may say "unknown"
 
     @property
     def missing_share(self) -> float:
         """The share of rows without a value."""
         return 1 - self.known / self.rows
 
+    @property
+    def unique(self) -> bool:
+        """Whether every row of a table has its own value."""
+        return self.known == self.rows and not self.repeats
+
 
 @dataclass(frozen=True)
 class TableFacts:
-    """How a table is written and what its columns hold."""
+    """How tables are written and what their columns hold."""
 
     rows: int
     columns: tuple[ColumnFacts, ...]
-    delimiter: str
-    encoding: Encoding
-    missing: tuple[str, ...]
+    steps: Steps
     connection: duckdb.DuckDBPyConnection
+    fewest_rows: int  # of a table
+    tables: int = 1
+
+    @property
+    def source(self) -> Source:
+        """How the files and their cells are read."""
+        return self.steps.source
+
+    @property
+    def delimiter(self) -> str:
+        """What separates the cells of the files."""
+        return self.source.delimiter
+
+    @property
+    def encoding(self) -> Encoding:
+        """The encoding of the files."""
+        return self.source.encoding
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The ways in which the tables say that a value is unknown."""
+        return self.source.missing
 
     def holders(self, name: str, others: Sequence[str]) -> set[str]:
         """Return those of the columns `others` of which some value holds a value of the column `name`."""
@@ -85,134 +122,52 @@ class TableFacts:
 
 
 @contextmanager
-def table_facts(table: Path) -> Iterator[TableFacts]:
-    """Read a CSV (also .gz) or Parquet file and count; the facts are good inside the `with`.
+def table_facts(table: Path, *more: Path) -> Iterator[TableFacts]:
+    """Read CSV (also .gz) or Parquet files with the same columns, and count; good inside the `with`.
 
-    Raises UsageError where there is no such file or its kind is unknown, InputError where it cannot be
-    read as a table of at least one row. No message holds a cell.
+    Raises UsageError where there is no such file or its kind is unknown, InputError where one cannot be
+    read as a table of at least one row, or lacks a column that another has. No message holds a cell.
     """
-    if not table.exists() or table.is_dir():
-        raise UsageError("no such file", where=str(table), hint="Give the path of a CSV or Parquet file.")
-    kind = next((SUFFIXES[suffix] for suffix in SUFFIXES if table.name.lower().endswith(suffix)), None)
-    if kind is None:
-        raise UsageError(
-            f"the file type '{table.suffix}' is not supported",
-            where=str(table),
-            hint=f"Give a file named {', '.join(SUFFIXES)}.",
-        )
-    with sealed(table) as copy:
-        yield from _facts(copy, kind)
-
-
-def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
-    delimiter = ","
-    encoding: Encoding = "utf-8"
-    file = literal(str(table.path))
-    if kind == "parquet":
-        reader = f"read_parquet({file}, hive_partitioning = false)"
-    else:
-        encoding = _encoding(table)
-        delimiter, header = _header(table, encoding)
-        columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
-        reader = (
-            f"read_csv({file}, columns = {{{columns}}}, auto_detect = false, header = true, "
-            f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
-            f"encoding = '{encoding}', max_line_size = {2 * LONGEST_LINE}, compression = 'none', "
-            "hive_partitioning = false)"
-        )
     with own_database(NO_STORE) as con:
-        _load(con, reader, table, bounded=kind == "parquet")
-        con.execute("SET enable_external_access = false")
-        names = [row[0] for row in con.execute("DESCRIBE cells").fetchall()]
-        rows = int(_row(con, "SELECT count(*) FROM cells")[0])
-        if not rows:
-            raise InputError("the table has no rows", where=table.shown, hint="Draft from a table with rows.")
-        missing = _blank_missing(con, names)
+        loaded = load_tables(con, [table, *more])
+        steps = tidy(con, loaded)
+        sizes = con.execute(f"SELECT count(*) FROM cells GROUP BY {identifier(loaded.number)}").fetchall()
+        rows = sum(size for (size,) in sizes)
         yield TableFacts(
-            rows, tuple(_column(con, name, rows) for name in names), delimiter, encoding, missing, con
+            rows=rows,
+            columns=tuple(_column(con, name, rows, loaded, steps.source) for name in loaded.names),
+            steps=steps,
+            connection=con,
+            fewest_rows=min(size for (size,) in sizes),
+            tables=len(sizes),
         )
 
 
-def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile, *, bounded: bool) -> None:
-    """Create the table `cells`, all text; `bounded` if a small file may hold much of it."""
-    problem = ""
-    try:
-        cells = f"(SELECT columns(*)::VARCHAR FROM {reader})"
-        if bounded:
-            names = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()]
-            check_lengths(con, cells, names, table.shown)
-        con.execute(f"CREATE TABLE cells AS FROM {cells}")
-    except duckdb.OutOfMemoryException:
-        problem = f"needs more than {allowed_memory(NO_STORE)}"
-    except duckdb.Error as error:
-        # DuckDB's own message may quote a line of the file.
-        problem = type(error).__name__
-    if problem:
-        raise InputError(
-            f"cannot be read as a table ({problem})",
-            where=table.shown,
-            hint="Check that it is complete, and that every line of a CSV file has as many cells as line 1.",
-        )
-
-
-def _encoding(table: SealedFile) -> Encoding:
-    """Return UTF-8 where the text is that, else Latin-1, which any text is."""
-    try:
-        check_text(table, "utf-8")
-    except InputError:
-        check_text(table, "latin-1")
-        return "latin-1"
-    return "utf-8"
-
-
-def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
-    """Return the delimiter that cuts the first line into most columns, and their names."""
-    with table.text(encoding) as text:
-        line = re.sub('"[^"]*"', "", text.readline(LONGEST_HEADER))
-    delimiter = max(DELIMITERS, key=line.count)
-    names = read_header(table, encoding, delimiter)
-    # The first line of a file without names is a person's row, which must not be told.
-    if any(re.fullmatch(r"[-+]?[0-9][0-9.]*", name.strip()) for name in names):
-        raise InputError(
-            "line 1 has numbers: it seems to be a row, not the names of the columns",
-            where=table.shown,
-            hint="Put the columns' names in line 1.",
-        )
-    check_distinct(names, table.shown, tell=False)
-    # The drafted policy refuses line breaks inside of values until somebody allows them.
-    count_records(table, line_breaks=True)
-    return delimiter, names
-
-
-def _blank_missing(con: duckdb.DuckDBPyConnection, names: list[str]) -> tuple[str, ...]:
-    """Set cells that say "unknown" to null; return the ways in which the table says it."""
-    tokens = ", ".join(map(literal, MISSING_TOKENS))
-    found: set[str] = {""}
-    for name in names:
-        column = identifier(name)
-        query = f"SELECT DISTINCT {column} FROM cells WHERE {column} IN ({tokens})"
-        found.update(row[0] for row in con.execute(query).fetchall())
-        con.execute(f"UPDATE cells SET {column} = NULL WHERE {column} IN ({tokens})")
-    return tuple(token for token in MISSING_TOKENS if token in found)
-
-
-def _column(con: duckdb.DuckDBPyConnection, name: str, rows: int) -> ColumnFacts:
+def _column(
+    con: duckdb.DuckDBPyConnection, name: str, rows: int, loaded: Loaded, source: Source
+) -> ColumnFacts:
     column = identifier(name)
     known, distinct, numbers, whole, coded, low, high = _row(
         con,
         f"""
         SELECT count(v), count(DISTINCT v), count(x), count(*) FILTER (x = floor(x)),
                count(*) FILTER (regexp_matches(v, '^0[0-9]')), min(x), max(x)
-        FROM (
-            SELECT {column} AS v,
-                   CASE WHEN isfinite(try_cast({column} AS DOUBLE)) THEN try_cast({column} AS DOUBLE) END AS x
-            FROM cells
-        )
+        FROM (SELECT v, {is_number("v", source)} AS x FROM (SELECT {column} AS v FROM cells))
         """,
     )
     most = _row(
         con, f"SELECT max(n) FROM (SELECT count(v) AS n FROM (SELECT {column} AS v FROM cells) GROUP BY v)"
     )[0]
+    repeats, distinct_share, largest_missing_share = _row(
+        con,
+        f"""
+        SELECT coalesce(bool_or(d < k), false), coalesce(max(d / nullif(k, 0)), 0), max(1 - k / n)
+        FROM (
+            SELECT count(v) AS k, count(DISTINCT v) AS d, count(*) AS n
+            FROM (SELECT {column} AS v, {identifier(loaded.number)} AS t FROM cells) GROUP BY t
+        )
+        """,
+    )
     numeric = known > 0 and numbers == known and coded == 0
     looked_at = [
         row[0]
@@ -221,6 +176,9 @@ def _column(con: duckdb.DuckDBPyConnection, name: str, rows: int) -> ColumnFacts
         ).fetchall()
     ]
     marks = {kind: n for kind, n in kinds_in(looked_at).items() if n > MARKED * len(looked_at)}
+    few = looked_at if len(looked_at) <= FEW_TO_LIST and not numeric else []
+    date_format = source.dates.get(name, (None,))[0]
+    words = words_of(name)
     return ColumnFacts(
         name=name,
         rows=rows,
@@ -232,8 +190,25 @@ def _column(con: duckdb.DuckDBPyConnection, name: str, rows: int) -> ColumnFacts
         low=low if numeric else 0.0,
         high=high if numeric else 0.0,
         marks=tuple(sorted(marks, key=lambda kind: -marks[kind])),
-        dates=known > 0 and all(map(DATE.match, looked_at)),
+        dates=known > 0 and (date_format is not None or all(map(DATE.match, looked_at))),
+        repeats=bool(repeats),
+        distinct_share=distinct_share,
+        largest_missing_share=largest_missing_share,
+        date_format=date_format,
+        years=_years(con, column) if date_format else None,
+        code=code_of(words, looked_at),
+        lost_zeros=lost_zeros(words, looked_at),
+        order=order_of(few),
+        spellings=changed_bands(few),
+        sentinels=find_sentinels(con, column, source) if numeric else None,
     )
+
+
+def _years(con: duckdb.DuckDBPyConnection, column: str) -> tuple[int, int] | None:
+    """Return the first and the last year of a column of dates."""
+    years = f"year(try_cast({column} AS DATE))"
+    first, last = con.execute(f"SELECT min({years}), max({years}) FROM cells").fetchall()[0]
+    return None if first is None else (first, last)
 
 
 def _row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[float, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts
+from services.drafting.words import words_of
 from tasks.intake.columns import display_column
 
 
@@ -37,10 +37,10 @@ PERHAPS_SENSITIVE_WORDS = _set("job occupation profession balance credit score g
 DEMOGRAPHIC_WORDS = _set(
     "age birth born birthday birthdate dob sex gender race ethnic ethnicity nationality citizenship country "
     "marital education degree school schooling zip zipcode postcode postal city town municipality district "
-    "county region state province place area agglomeration occupation profession job employment workclass "
-    "household family children relationship language birthplace housing height"
+    "plz county region state province place area agglomeration occupation profession job employment "
+    "workclass household family children relationship language birthplace housing height"
 )
-CODE_WORDS = _set("code id type zip zipcode postcode postal category class group")
+CODE_WORDS = _set("code id type zip zipcode postcode postal plz category class group")
 
 SMALLEST_NUMBER = 10_000_000  # all whole numbers of a column are as large: they are no amounts
 FEW_VALUES = 20  # a column of so few values may describe a person together with others
@@ -55,12 +55,6 @@ class Guess:
     column: ColumnFacts
     role: Role
     why: str
-
-
-def words_of(name: str) -> set[str]:
-    """Return the words of a column's name: `birthDate`, `birth_date` and `Birth-Date` have the same."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return set(re.findall(r"[a-z]+", apart.lower()))
 
 
 def guess_roles(facts: TableFacts) -> list[Guess]:
@@ -99,7 +93,7 @@ def _without_names(facts: TableFacts, guesses: list[Guess]) -> list[Guess]:
 
 def _key(facts: TableFacts) -> ColumnFacts | None:
     """Return the column that may follow a person: unique, complete, and named like a key."""
-    found = [c for c in facts.columns if c.distinct == facts.rows and _named_like_a_key(c)]
+    found = [c for c in facts.columns if c.unique and _named_like_a_key(c)]
     best = max(found, key=_about_people, default=None)
     # A number of each visit follows nobody where another column tells whose the visits are.
     repeated = _repeated_key(facts)
@@ -111,8 +105,9 @@ def _repeated_key(facts: TableFacts) -> ColumnFacts | None:
     found = [
         c
         for c in facts.columns
-        if FEW_VALUES < c.distinct < facts.rows
+        if c.distinct > FEW_VALUES
         and c.known == facts.rows
+        and c.repeats
         and (c.distinct > MANY_VALUES or _about_people(c))
         and (_named_like_a_key(c) or "insurance" in c.marks)
     ]
@@ -131,7 +126,7 @@ def _named_like_a_key(column: ColumnFacts) -> bool:
 
 
 def _nearly_unique(column: ColumnFacts) -> bool:
-    return column.distinct > max(FEW_VALUES, column.known / 2)
+    return column.distinct > FEW_VALUES and column.distinct_share > 0.5
 
 
 def _is_a_number_of_somebody(column: ColumnFacts) -> bool:
@@ -152,7 +147,7 @@ def _recognised(column: ColumnFacts, words: frozenset[str]) -> bool:
 def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[str]) -> Guess | None:
     words = words_of(column.name)
     guess: Guess | None = None
-    if column is key and column.distinct < column.rows:
+    if column is key and column.repeats:
         rows = number_of(column.rows, "row")
         guess = Guess(column, "key", f"named like a key, {_values(column)} in {rows}")
     elif column is key:

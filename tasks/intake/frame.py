@@ -15,9 +15,10 @@ from expectations.numbers import as_numbers
 from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import InputError
 from policy.model import ReleasePolicy
+from tasks.intake.cells import native_number, number_text, text_cell
 from tasks.intake.columns import display_column
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
-from tasks.sql import identifier, text_or_missing
+from tasks.sql import identifier
 
 NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 LARGEST_POOL = 100_000
@@ -50,7 +51,7 @@ class FrameBuilder:
         self.native = {n for n in self.numeric if types[n].removeprefix("U").startswith(NATIVE_NUMBERS)}
         self.n_rows = 0
         self._types = types
-        self._missing = policy.source.missing
+        self._source = policy.source
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
         self._pools: dict[str, dict[str, int]] = {name: {} for name in self.names}
 
@@ -60,14 +61,19 @@ class FrameBuilder:
         return ", ".join(map(self._expression, self.names))
 
     def _expression(self, name: str) -> str:
-        column, kind = identifier(name), self._types[name]
+        column, kind, source = identifier(name), self._types[name], self._source
+        text = f"CAST({column} AS VARCHAR)"
         if name in self.native:
-            return f"CAST({column} AS DOUBLE) AS {column}"
+            values = source.values.get(name, {})
+            return f"{native_number(f'CAST({column} AS DOUBLE)', values, source.missing)} AS {column}"
         if kind in ("FLOAT", "DOUBLE"):
-            return f"CASE WHEN NOT isnan({column}) THEN CAST({column} AS VARCHAR) END AS {column}"
-        if self._missing and (kind == "VARCHAR" or kind.startswith("ENUM")):
-            return text_or_missing(name, self._missing)
-        return f"CAST({column} AS VARCHAR) AS {column}"
+            text = f"CASE WHEN NOT isnan({column}) THEN {text} END"
+        # Marks of a missing value are of text; what `values` makes of another type is text too.
+        is_text = kind == "VARCHAR" or kind.startswith("ENUM") or name in source.values
+        text = text_cell(name, text, source, source.missing if is_text else ())
+        if name in self.numeric:
+            text = number_text(text, source.decimal, source.thousands)
+        return f"{text} AS {column}"
 
     def longest_row(self, connection: duckdb.DuckDBPyConnection, source: str) -> int:
         """Return the bytes of text in the longest row of the relation `source`: `check_lengths`."""

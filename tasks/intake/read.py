@@ -12,10 +12,11 @@ import duckdb
 
 from policy.errors import InputError, TransientFailure
 from policy.location import Location
-from policy.model import ReleasePolicy
+from policy.model import ReleasePolicy, Source
 from policy.text import number_of
 from policy.trusted import Trusted
 from tasks.intake import frame
+from tasks.intake.cells import column_names, known, renamed, stripped
 from tasks.intake.columns import check_columns, check_distinct, display_column
 from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.duplicates import without_duplicates
@@ -24,9 +25,9 @@ from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import InputFile, TableSource, find_source
 from tasks.intake.statement import problem_of
-from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
+from tasks.intake.text import check_text, check_width, line_at, line_ends, read_header
 from tasks.memory import spill_failure
-from tasks.sql import identifier, literal, text_or_missing
+from tasks.sql import identifier, literal
 from tasks.types import SourceTable
 
 NO_CELL = "\0"  # stands in no file that passed `check_text`
@@ -65,8 +66,9 @@ def read_table(
     folder, and lead to files below it, or to files or objects that are `trusted`. The frame holds key,
     quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers stand
     beside it, and dropped columns are checked for and not read. The missing tokens of the policy are missing
-    in every column of text, whatever the format. Rows that repeat the row before them are left out if the
-    policy says so. Takes O(bytes) of time and memory.
+    in every column of text, whatever the format. The steps of the policy for untidy cells are taken after the
+    query. Rows that repeat the row before them are left out if the policy says so. Takes O(bytes) of time and
+    memory.
 
     Raises UsageError where no table is named or a path leads elsewhere, and InputError where it cannot be
     read as a table. An error names lines, columns and counts; it holds no cell and no cause.
@@ -116,7 +118,7 @@ def _read_whole(
     finding, hint = "", ""
     failure: TransientFailure | None = None
     try:
-        connection.execute(f"CREATE VIEW input AS {_select(file, table, text, policy)}")
+        connection.execute(f"CREATE VIEW input AS {_select(connection, file, table, text, policy)}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
         builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest)
         finding = _rejected(connection, table, policy) if text else ""
@@ -144,7 +146,9 @@ def _load(
     finding, hint, rows = "", "", 0
     failure: TransientFailure | None = None
     try:
-        connection.execute(f"CREATE TABLE {identifier(name)} AS {_select(file, table, text, policy)}")
+        connection.execute(
+            f"CREATE TABLE {identifier(name)} AS {_select(connection, file, table, text, policy)}"
+        )
         finding = _rejected(connection, table, policy) if text else ""
         hint = HINT_QUOTES
         if text:
@@ -215,20 +219,14 @@ def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, 
         return None
     encoding = policy.source.encoding
     check_text(table, encoding)
-    names = read_header(table, encoding, file.delimiter)
+    names = column_names(read_header(table, encoding, file.delimiter), policy.source)
     if own:
         check_columns(names, policy, table.shown)
     else:
         check_distinct(names, table.shown, tell=False)
     banned = None if policy.source.quoted_delimiters else file.delimiter
     counted = count_records(table, line_breaks=policy.source.line_breaks, banned=banned)
-    count, line = overlong_rows(table, encoding, file.delimiter, len(names))
-    if count:
-        raise InputError(
-            f"line {line} has more than {len(names)} cells, the number in line 1{_rows(count)}",
-            where=table.shown,
-            hint="Put cells that contain the delimiter in double quotes.",
-        )
+    check_width(table, encoding, file.delimiter, len(names))
     return _Text(names, counted)
 
 
@@ -263,12 +261,23 @@ def _check_count(table: SealedFile, text: _Text | None, n_rows: int) -> None:
         )
 
 
-def _select(file: InputFile, table: SealedFile, text: _Text | None, policy: ReleasePolicy) -> str:
-    place = literal(str(table.path))
+def _select(
+    connection: duckdb.DuckDBPyConnection,
+    file: InputFile,
+    table: SealedFile,
+    text: _Text | None,
+    policy: ReleasePolicy,
+) -> str:
+    place, source = literal(str(table.path)), policy.source
     if text is None:
-        return f"SELECT * FROM read_parquet({place}, hive_partitioning = false)"
+        whole = f"read_parquet({place}, hive_partitioning = false)"
+        if not source.strip:
+            return f"SELECT * FROM {whole}"
+        names = [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {whole}").fetchall()]
+        check_distinct(column_names(names, source), table.shown, tell=False)
+        return f"SELECT {renamed(names, source)} FROM {whole}"
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text.header)
-    cells = ", ".join(text_or_missing(name, policy.source.missing or (NO_CELL,)) for name in text.header)
+    cells = ", ".join(_cell(name, source) for name in text.header)
     return (
         f"SELECT {cells} FROM read_csv({place}, columns = {{{columns}}}, "
         f"delim = {literal(file.delimiter)}, quote = '\"', escape = '\"', header = true, "
@@ -276,6 +285,13 @@ def _select(file: InputFile, table: SealedFile, text: _Text | None, policy: Rele
         f"max_line_size = {2 * LONGEST_LINE}, encoding = '{policy.source.encoding}', "
         "hive_partitioning = false, compression = 'none')"
     )
+
+
+def _cell(name: str, source: Source) -> str:
+    """Return the SQL of a CSV file's cell as a query sees it: text, or NULL where it is missing."""
+    column = identifier(name)
+    text = stripped(column) if source.strip else column
+    return f"{known(text, source.missing or (NO_CELL,))} AS {column}"
 
 
 def _fetch(

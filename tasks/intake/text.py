@@ -129,6 +129,18 @@ def line_ends(table: SealedFile) -> list[str]:
     return [name for name, count in found.items() if count]
 
 
+def check_width(table: SealedFile, encoding: str, delimiter: str, width: int) -> None:
+    """Refuse rows that end in one empty cell too many, `width` being the number in line 1."""
+    count, line = overlong_rows(table, encoding, delimiter, width)
+    if count:
+        rows = "" if count == 1 else f" ({count} such rows)"
+        raise InputError(
+            f"line {line} has more than {width} cells, the number in line 1{rows}",
+            where=table.shown,
+            hint="Put cells that contain the delimiter in double quotes.",
+        )
+
+
 def overlong_rows(table: SealedFile, encoding: str, delimiter: str, width: int) -> tuple[int, int]:
     """Return how many rows end in one empty cell too many, and the first one's line.
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic_core import PydanticUndefined
 
 from policy import categorical, gates, model, population_risk, privacy_models, roles
+from policy.cells import STEPS
 from policy.load import parse_policy
 from policy.section import Section
 from tests.spec import docs_pages
@@ -99,8 +101,14 @@ def test_the_short_policy_loads() -> None:
     assert parse_policy(short.text, Path("policy.yaml")).series == "register"
 
 
+def test_all_steps_for_untidy_cells_are_shown_and_load() -> None:
+    _, steps, *_ = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
+    source = model.Source.model_validate(yaml.safe_load(steps.text)["source"])
+    assert set(STEPS) <= source.model_fields_set
+
+
 def test_the_models_that_are_shown_are_all_and_load() -> None:
-    short, codes, own, models = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
+    short, _, codes, own, models = (block for block in docs_pages.blocks(PAGE) if block.language == "yaml")
     declared = short.text.replace(
         "diagnosis: {stability: stable}",
         "diagnosis: {stability: stable, values: [HIV, flu]}\n    income: {stability: stable, type: numeric}",

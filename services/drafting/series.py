@@ -1,0 +1,45 @@
+"""Name a series after the files of its periods, and write the period in their names as {period}."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+PERIOD = r"(?<![0-9])(?:19|20)[0-9]{2}(?:-?[QqMmWw]?[0-9]{1,2})?(?![0-9])"
+
+
+def series_of(names: Sequence[str]) -> tuple[str, str | None]:
+    """Return the series' name, and the name of its files, with {period} in place of a period in it.
+
+    Of several files, the part in which their names differ is the period; None where that is no period.
+    """
+    if len(names) > 1:
+        return _of_several(names)
+    file = names[0]
+    stem = file.split(".")[0]
+    periods = re.findall(PERIOD, stem)
+    # Two periods are the ends of a range.
+    if len(periods) == 1:
+        file = file.replace(periods[0], "{period}", 1)
+        stem = stem.replace(periods[0], "", 1)
+    return _series(stem), file
+
+
+def _of_several(names: Sequence[str]) -> tuple[str, str | None]:
+    # What all names begin or end with may hold a part of the period, such as the century or the "Q".
+    before = re.sub(r"(?:(?:19|20)[0-9]{2}-?[QqMmWw]?|[0-9]+)$", "", _common_beginning(names))
+    after = _common_beginning([name[len(before) :][::-1] for name in names])[::-1]
+    after = re.sub(r"^[A-Za-z0-9]+", "", after)
+    periods = [name[len(before) : len(name) - len(after)] for name in names]
+    if not all(re.fullmatch(r"[A-Za-z0-9_:-]+", period) for period in periods):
+        return _series(before.split(".")[0]), None
+    return _series(before.split(".")[0] + after.split(".")[0]), f"{before}{{period}}{after}"
+
+
+def _common_beginning(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    return next((first[:n] for n, letter in enumerate(first) if last[n : n + 1] != letter), first)
+
+
+def _series(stem: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "-", stem).strip("-_")[:64] or "series"

@@ -1,0 +1,112 @@
+"""Write the section `source` of a drafted policy: the files, and the steps by which their cells are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policy.text import number_of
+from services.drafting.facts import TableFacts
+from services.drafting.guesses import Guess
+from services.drafting.yaml_text import listed, scalar
+from tasks.sql import identifier
+
+MOST_NAMED = 4  # columns in a comment
+
+
+def source_lines(facts: TableFacts, guesses: list[Guess], file: str | None) -> Iterator[str]:
+    """Yield the section's lines; `file` is the name of its files, None where their names have no period.
+
+    Steps that are certain stand as fields with their reasons; what a spreadsheet may have changed stands as a
+    comment, for somebody to look at. Bands are told of quasi-identifiers alone.
+    """
+    source = facts.source
+    yield "source:"
+    if file is None:
+        yield "  # The names of the files differ in no period: give the file of a period with --input."
+    else:
+        yield "  # Path of the table, relative to this file; {period} is replaced by --period."
+        yield f"  path: {scalar(file)}"
+    if source.delimiter != ",":
+        yield f"  delimiter: {scalar(source.delimiter)}"
+    if source.encoding != "utf-8":
+        yield "  # The file is not UTF-8: check that accented letters come out right."
+        yield f"  encoding: {source.encoding}"
+    yield "  # Marks of a missing value. Check that none of them is a real value."
+    yield f"  missing: {next(listed(source.missing, ''))}"
+    yield from _steps(facts)
+    yield from _zeros(facts)
+    yield from _proposed(guesses)
+    yield ""
+
+
+def _steps(facts: TableFacts) -> Iterator[str]:
+    steps, source = facts.steps, facts.source
+    if source.strip:
+        where = f"around cells of {_named(steps.padded)}" if steps.padded else "around names of columns"
+        yield f"  # There are blanks {where}."
+        yield "  strip: true"
+    if source.case:
+        yield "  # The same values are written in several cases. Check that the case means nothing."
+        yield f"  case: {_mapping({name: scalar(case) for name, case in source.case.items()})}"
+    if source.dates:
+        yield "  # Dates that are not written as yyyy-mm-dd, commonest format first."
+    if steps.either_order:
+        yield f"  # In {_named(steps.either_order)}, day and month can be exchanged: check which comes first."
+    if source.dates:
+        lists = {name: next(listed(formats, "", 1000)) for name, formats in source.dates.items()}
+        yield f"  dates: {_mapping(lists)}"
+    if steps.marked:
+        yield f"  # How numbers are written in {_named(steps.marked)}."
+    if steps.doubtful:
+        yield f"  # Another notation reads {_named(steps.doubtful)} as other numbers: check their size."
+    if source.decimal != ".":
+        yield f"  decimal: {scalar(source.decimal)}"
+    if source.thousands is not None:
+        yield f"  thousands: {scalar(source.thousands)}"
+    if steps.otherwise:
+        yield f"  # Numbers in {_named(steps.otherwise)} are written otherwise: correct them by a `query`."
+
+
+def _zeros(facts: TableFacts) -> Iterator[str]:
+    """Propose the query that gives codes their zeros back."""
+    short = {column.name: column.lost_zeros for column in facts.columns if column.lost_zeros is not None}
+    if not short:
+        return
+    codes = ", ".join(
+        f"lpad({identifier(name)}, {n}, '0') AS {identifier(name)}" for name, n in short.items()
+    )
+    yield f"  # Codes of different length in {_named(short)}: did a spreadsheet remove their leading zeros?"
+    yield '  # If so, remove the "# " before `query`, and correct the values below.'
+    yield f"  # query: {scalar(f'SELECT * REPLACE ({codes}) FROM input')}"
+
+
+def _proposed(guesses: list[Guess]) -> Iterator[str]:
+    """Propose other spellings of values, each column's in a line of its own."""
+    lines = []
+    for guess in guesses:
+        column = guess.column
+        if column.spellings and guess.role == "quasi-identifier":
+            values = {band: next(listed(others, "", 1000)) for band, others in column.spellings.items()}
+            lines.append(("a spreadsheet may have made dates of bands", column.name, _mapping(values)))
+        if column.sentinels and guess.role in ("quasi-identifier", "sensitive"):
+            found = column.sentinels
+            reason = f'{number_of(found.rows, "row has", "rows have")} a number that often says "unknown"'
+            unknown = f'{{"": {next(listed(found.written, "", 1000))}}}'
+            lines.append((reason, column.name, unknown))
+    if lines:
+        yield "  # Look at these values in the table. Where the reason is right, remove `# ` before `values`"
+        yield "  # and before the column, and correct the column's values or bounds below."
+        yield "  # values:"
+    for reason, name, written in lines:
+        yield f"  #   {scalar(name)}: {written} # {reason}"
+
+
+def _mapping(items: dict[str, str]) -> str:
+    return "{" + ", ".join(f"{scalar(name)}: {written}" for name, written in items.items()) + "}"
+
+
+def _named(names: Iterable[str]) -> str:
+    """Return columns in words, the first few by name."""
+    every = [scalar(name) for name in names]
+    more = f" and {len(every) - MOST_NAMED} more" if len(every) > MOST_NAMED else ""
+    return ", ".join(every[:MOST_NAMED]) + more

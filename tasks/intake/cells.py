@@ -1,0 +1,106 @@
+"""The SQL that reads a cell by the steps that a policy declares (`policy/cells.py`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from policy.cells import SERIAL
+from policy.model import Source
+from tasks.sql import identifier, literal
+
+BLANKS = " \t\r\n\u00a0\u202f"  # the last two are blanks at which no line is broken
+FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465  # 1900-03-01, from which spreadsheets agree, and 9999-12-31
+_ANY_BLANK = "[ \u00a0\u202f]"
+
+
+def stripped(text: str) -> str:
+    """Return the SQL of a text without the blanks around it."""
+    return f"trim({text}, {literal(BLANKS)})"
+
+
+def known(text: str, missing: Sequence[str]) -> str:
+    """Return the SQL of a text, NULL where it is one of the marks of a missing value."""
+    return (
+        f"CASE WHEN {text} NOT IN ({', '.join(map(literal, missing))}) THEN {text} END" if missing else text
+    )
+
+
+def text_cell(name: str, text: str, source: Source, missing: Sequence[str]) -> str:
+    """Return the SQL of a cell of the column `name` after all steps but numbers; `text` is that of its text.
+
+    A mark of a missing value counts before the steps and after them.
+    """
+    if source.strip:
+        text = stripped(text)
+    text = known(text, missing)
+    if case := source.case.get(name):
+        text = f"{case}({text})"
+    if values := source.values.get(name):
+        text = known(_with_values(text, values), missing)
+    if formats := source.dates.get(name):
+        text = iso_date(text, formats)
+    return text
+
+
+def number_text(text: str, decimal: str, thousands: str | None) -> str:
+    """Return the SQL of a number in plain decimal notation, from a text with these marks.
+
+    What is no number in these marks is none afterwards: `1.5` is none where the comma is the decimal mark.
+    """
+    if thousands is not None:
+        mark = _ANY_BLANK if thousands == " " else re.escape(thousands)
+        groups = rf"^ *[+-]?[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+(?:{re.escape(decimal)}[0-9]*)? *$"
+        plain = f"regexp_replace({text}, {literal(mark)}, '', 'g')"
+        text = f"CASE WHEN regexp_matches({text}, {literal(groups)}) THEN {plain} ELSE {text} END"
+    return f"translate({text}, ',.', '.,')" if decimal == "," else text
+
+
+def native_number(number: str, values: Mapping[str, Iterable[str]], missing: Sequence[str]) -> str:
+    """Return the SQL of a number that the file holds as one, with other spellings replaced by their value."""
+    cases = [
+        f"WHEN {number} = try_cast({literal(one)} AS DOUBLE) "
+        f"THEN {'NULL' if value in missing else f'try_cast({literal(value)} AS DOUBLE)'}"
+        for value, others in values.items()
+        for one in others
+    ]
+    return f"CASE {' '.join(cases)} ELSE {number} END" if cases else number
+
+
+def iso_date(text: str, formats: Sequence[str]) -> str:
+    """Return the SQL of a date as yyyy-mm-dd where the text is one in these formats, else of the text."""
+    return f"coalesce({date_or_null(text, formats)}, {text})"
+
+
+def date_or_null(text: str, formats: Sequence[str]) -> str:
+    """Return the SQL of a date as yyyy-mm-dd where the text is one in these formats, else NULL."""
+    written = [one for one in formats if one != SERIAL]
+    found = [f"try_strptime({text}, {literal(one)})" for one in written]
+    dates = [
+        f"CASE WHEN year({one}) BETWEEN 1000 AND 9999 THEN strftime({one}, '%Y-%m-%d') END" for one in found
+    ]
+    if SERIAL in formats:
+        day = f"try_cast({text} AS INTEGER)"
+        dates.append(
+            f"CASE WHEN regexp_matches({text}, '^[0-9]+$') AND {day} BETWEEN {FIRST_SERIAL} AND "
+            f"{LAST_SERIAL} THEN strftime(DATE '1899-12-30' + {day}, '%Y-%m-%d') END"
+        )
+    return f"coalesce({', '.join(dates)})"
+
+
+def column_names(names: Sequence[str], source: Source) -> list[str]:
+    """Return the names of a file's columns as the policy calls them."""
+    return [name.strip(BLANKS) for name in names] if source.strip else list(names)
+
+
+def renamed(names: Sequence[str], source: Source) -> str:
+    """Return the SQL that selects columns under the names that the policy gives them."""
+    pairs = zip(names, column_names(names, source), strict=True)
+    return ", ".join(f"{identifier(name)} AS {identifier(called)}" for name, called in pairs)
+
+
+def _with_values(text: str, values: Mapping[str, Iterable[str]]) -> str:
+    cases = [
+        f"WHEN {literal(one)} THEN {literal(value)}" for value, others in values.items() for one in others
+    ]
+    return f"CASE {text} {' '.join(cases)} ELSE {text} END" if cases else text
