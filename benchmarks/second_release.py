@@ -103,7 +103,7 @@ def policy_for(kind: str, n_earlier: int) -> dict[str, Any]:
         gates["worlds"] = {"unfollowed": "accept"}
         gates.pop("person")
     if n_earlier > 1:
-        gates.pop("suppression")
+        gates["suppression"] = {"max": 1.0}
     return document
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
+from policy.load import parse_policy
 from policy.text import number_of
-from services.drafting.facts import ColumnFacts, TableFacts, table_facts
+from services.drafting.facts import TableFacts, table_facts
 from services.drafting.guesses import (
-    CODE_WORDS,
     FEW_VALUES,
     MANY_VALUES,
     MONEY_WORDS,
@@ -18,10 +18,12 @@ from services.drafting.guesses import (
     Role,
     guess_roles,
 )
-from services.drafting.series import series_of
+from services.drafting.limits import RECODING, gate_lines, method_lines, privacy_lines
+from services.drafting.quasi_identifiers import quasi_identifier_lines
+from services.drafting.series import periods_in, series_of
 from services.drafting.source_lines import source_lines
+from services.drafting.trial import Trial, try_policy
 from services.drafting.words import words_of
-from services.drafting.yaml_text import listed as _listed
 from services.drafting.yaml_text import scalar as _scalar
 
 UNDECIDED = "DECIDE"
@@ -31,20 +33,31 @@ def draft(table: Path, *more: Path) -> str:
     """Return the text of a commented policy guessed from CSV or Parquet files, each a period's table.
 
     It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
-    50 values; never a value of another column, but for customary ways to write that one is unknown. Where
-    no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE stands in its place,
-    and the policy does not load until a person has replaced it. Raises UsageError where there is no such
-    file, InputError where one is no table or lacks a column of another.
+    50 values; never a value of another column, but for customary ways to write that one is unknown. The
+    policy is tried on the last table: its method is the one that loses least, and its limits are those that
+    the table keeps. Where no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE
+    stands in its place, and the policy does not load until a person has replaced it. Raises UsageError where
+    there is no such file, InputError where one is no table or lacks a column of another.
     """
+    tables = [table, *more]
     with table_facts(table, *more) as facts:
         guesses = guess_roles(facts)
         lines = [
-            *_head([table, *more], facts, guesses),
+            *_head(tables, facts, guesses),
             *_roles(facts, guesses),
             *_expectations(facts, guesses),
-            *_tail(guesses),
+            *privacy_lines(guesses),
         ]
-    return "\n".join(lines) + "\n"
+    lines += _tail(_trial("\n".join(lines), tables[-1]))
+    return "\n".join([*lines, "", *_next(tables)]) + "\n"
+
+
+def _trial(begun: str, table: Path) -> Trial | None:
+    """Try the policy that begins so; None where somebody has to decide something first."""
+    if UNDECIDED in begun:
+        return None
+    policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", table)
+    return try_policy(policy, table)
 
 
 def _head(tables: list[Path], facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
@@ -85,8 +98,10 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield ""
     yield "  # What others may know of a person: generalized into classes of at least k."
     yield "  quasi_identifiers:"
-    for guess in having("quasi-identifier"):
-        yield from _quasi_identifier(facts, guess)
+    described = having("quasi-identifier")
+    for guess in described:
+        beside = [one.column.name for one in described if one is not guess]
+        yield from quasi_identifier_lines(facts, guess, beside)
     if not having("quasi-identifier"):
         yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
         yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
@@ -118,39 +133,6 @@ def _names(field: str, guesses: list[Guess]) -> Iterator[str]:
         yield f"    - {_scalar(guess.column.name)} # {guess.why}"
 
 
-def _quasi_identifier(facts: TableFacts, guess: Guess) -> Iterator[str]:
-    column = guess.column
-    words = words_of(column.name)
-    yield f"    {_scalar(column.name)}:"
-    yield f"      # {guess.why}"
-    # A flag or a code is written as a number and is no quantity.
-    bounds = _outwards(column) if column.numeric and column.distinct > 2 and not words & CODE_WORDS else None
-    if bounds:
-        yield f"      type: {'integer' if column.integer else 'numeric'}"
-        yield "      # Found in this table, rounded outwards: widen them for values to come."
-        yield "      # If the numbers are codes, not quantities, make it categorical."
-        if (others := column.sentinels) and (
-            inner := _outwards(replace(column, low=others.low, high=others.high))
-        ):
-            yield f'      # Without numbers that may say "unknown": [{inner[0]}, {inner[1]}]'
-        yield f"      bounds: [{bounds[0]}, {bounds[1]}]"
-        if "age" in words:
-            yield "      # For a release every period: a person is as old as before, or one year older."
-            yield "      moves: [0, 1]"
-        return
-    yield "      type: categorical"
-    values = facts.values(column.name) if column.distinct <= MANY_VALUES else ()
-    if values and max(map(len, values)) <= 80:
-        yield "      # This table's values: add those that may come, or group them in a `hierarchy`."
-        listed = list(_listed(values, "        "))
-        yield f"      values: {listed[0]}"
-        yield from listed[1:]
-    else:
-        yield f"      # {column.distinct} values, too many or too long to list: write a `hierarchy` for it."
-    if column.missing_share > 0:
-        yield f"      # {number_of(column.rows - column.known, 'row has', 'rows have')} no value."
-
-
 def _sensitive(guess: Guess) -> Iterator[str]:
     column = guess.column
     money = bool(words_of(column.name) & MONEY_WORDS)
@@ -164,30 +146,6 @@ def _sensitive(guess: Guess) -> Iterator[str]:
         yield "      type: numeric"
         if column.distinct > column.known / 2:
             yield "      # Most values appear in one row only, which the gate `unique` blocks: round them."
-
-
-def _outwards(column: ColumnFacts) -> tuple[str, str] | None:
-    """Return the bounds rounded outwards to a step of about a twentieth of their distance."""
-    span = column.high - column.low
-    if not 0 < span < math.inf:
-        return None
-    scale = 10.0 ** math.floor(math.log10(span / 20))
-    step = next((scale * m for m in (1, 2, 5) if scale * m >= span / 20), scale * 10)
-    step = max(step, 1.0) if column.integer else step
-    low, high = (
-        (math.floor(column.low / step) * step, math.ceil(column.high / step) * step) if step else (0, 0)
-    )
-    if not (low <= column.low and high >= column.high and math.isfinite(high - low)):
-        low, high = column.low, column.high
-    return _number(low), _number(high)
-
-
-def _number(value: float) -> str:
-    """Write a number that YAML reads as one: an exponent needs a point before it."""
-    if value == int(value) and abs(value) < 2**53:
-        return str(int(value))
-    text = repr(float(f"{value:.15g}")) if float(f"{value:.15g}") == value else repr(value)
-    return text if "." in text else text.replace("e", ".0e")
 
 
 def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
@@ -211,26 +169,26 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield ""
 
 
-def _tail(guesses: list[Guess]) -> Iterator[str]:
-    sensitive = [guess.column for guess in guesses if guess.role == "sensitive"]
-    fewest = min((column.distinct for column in sensitive), default=3)
-    commonest = max((column.most / column.rows for column in sensitive), default=0.0)
-    yield "# In every published class: at least k rows and e distinct sensitive values, none over p_max."
-    if fewest < 3:
-        yield "# A sensitive column has two values only, so e cannot be 3."
-    if commonest > 0.7:
-        yield f"# A sensitive value is in {commonest:.0%} of the rows: p_max 0.8 may be out of reach."
-    yield f"privacy: {{k: 8, e: {min(3, fewest)}, p_max: 0.8, l: 2}}"
+def _next(tables: list[Path]) -> Iterator[str]:
+    """Say what to run next, for a file name that no shell reads otherwise."""
+    names = [table.name for table in tables]
+    policy, file = f"{series_of(names)[0]}.yaml", shlex.quote(str(tables[0]))
+    period = next(iter(periods_in(names[0])), "FIRST")
+    yield f"# Next, once the roles are checked and this is saved as {policy}:"
+    yield "#   releasegate init"
+    yield f"#   releasegate check {policy} --input {_plain(file)}"
+    yield f"#   releasegate run {policy} --period {period} --input {_plain(file)}"
+
+
+def _plain(file: str) -> str:
+    """Return a file's name for a comment: one line."""
+    return file if file.isprintable() else "FILE"
+
+
+def _tail(trial: Trial | None) -> Iterator[str]:
+    yield from method_lines(trial)
     yield ""
-    yield "# `releasegate methods` lists the methods and their parameters."
-    yield "method: {name: ae-lrhma}"
-    yield ""
-    yield "# Measured on the staged files; over a limit, nothing is published."
-    yield "gates:"
-    yield "  err: {max: 0.15}"
-    yield "  umr: {max: 0.20}"
-    yield "  ncp: {max: 0.35}"
-    yield "  suppression: {max: 0.05}"
+    yield from gate_lines(trial)
     yield ""
     yield "# Required approvals; 0 publishes as soon as every gate passes."
     yield "approval: {approvers: 1}"

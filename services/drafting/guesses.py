@@ -40,6 +40,7 @@ DEMOGRAPHIC_WORDS = _set(
     "plz county region state province place area agglomeration occupation profession job employment "
     "workclass household family children relationship language birthplace housing height"
 )
+BIRTH_WORDS = _set("birth born birthday birthdate dob")
 CODE_WORDS = _set("code id type zip zipcode postcode postal plz category class group")
 
 SMALLEST_NUMBER = 10_000_000  # all whole numbers of a column are as large: they are no amounts
@@ -154,8 +155,10 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
         guess = Guess(column, "key", "unique in every row, and named like a key")
     elif column.marks:
         guess = Guess(column, "identifier", f"its values look like: {', '.join(column.marks)}")
+    elif column.years is not None and words & BIRTH_WORDS:
+        guess = Guess(column, "quasi-identifier", f"dates of birth, {_values(column)}")
     elif column.dates and column.distinct > FEW_VALUES:
-        guess = Guess(column, "identifier", f"dates, {_values(column)}: use a year or an age, by a `query`")
+        guess = Guess(column, "identifier", f"dates, {_values(column)}: a quasi-identifier if others know it")
     elif words & IDENTIFIER_WORDS:
         guess = Guess(column, "identifier", _says(words & IDENTIFIER_WORDS))
     elif column.distinct < 2:

@@ -17,12 +17,17 @@ def series_of(names: Sequence[str]) -> tuple[str, str | None]:
         return _of_several(names)
     file = names[0]
     stem = file.split(".")[0]
-    periods = re.findall(PERIOD, stem)
+    periods = periods_in(file)
     # Two periods are the ends of a range.
     if len(periods) == 1:
         file = file.replace(periods[0], "{period}", 1)
         stem = stem.replace(periods[0], "", 1)
     return _series(stem), file
+
+
+def periods_in(name: str) -> list[str]:
+    """Return the periods that stand in a file's name."""
+    return re.findall(PERIOD, name.split(".", maxsplit=1)[0])
 
 
 def _of_several(names: Sequence[str]) -> tuple[str, str | None]:

@@ -1,0 +1,91 @@
+"""Draft a policy's privacy model, method and gates, from counts and from a trial on the table."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+
+from services.drafting.guesses import Guess
+from services.drafting.trial import METHODS, Trial, Tried
+from services.drafting.yaml_text import scalar
+
+RECODING = "hierarchy"
+K = 8
+E = 3
+P_MAX = 0.8
+STEP = 0.05
+ERR, NCP, SUPPRESSION = 0.10, 0.20, 0.05  # the least limits that are drafted
+
+
+def privacy_lines(guesses: Sequence[Guess]) -> Iterator[str]:
+    """Write the privacy model: one that the whole table has room for."""
+    sensitive = [guess.column for guess in guesses if guess.role == "sensitive"]
+    fewest = min((column.distinct for column in sensitive), default=E)
+    commonest = max((column.most / max(column.known, 1) for column in sensitive), default=0.0)
+    yield "# In every published class: at least k rows and e distinct sensitive values, none over p_max."
+    if fewest < E:
+        yield f"# A sensitive column has two values only, so e cannot be {E}."
+    p_max = room_for(commonest)
+    if p_max > P_MAX:
+        yield f"# A sensitive value is in {commonest:.1%} of the rows. p_max leaves classes room beside it; a"
+        yield "# smaller one costs detail, and may be out of reach."
+    yield f"privacy: {{k: {K}, e: {min(E, fewest)}, p_max: {p_max:g}, l: 2}}"
+    yield ""
+
+
+def room_for(share: float) -> float:
+    """Return p_max for a value of such a share: its complement may be a third of the table's in a class."""
+    wanted = 1 - (1 - share) / 3
+    rounded = math.ceil(wanted / STEP - 1e-9) * STEP
+    return max(P_MAX, round(rounded, 2) if rounded < 1 else math.ceil(wanted * 1000) / 1000)
+
+
+def method_lines(trial: Trial | None) -> Iterator[str]:
+    """Write the method that lost least in a trial, and what the others lost."""
+    yield "# `releasegate methods` lists the methods and their parameters."
+    if trial is not None:
+        yield f"# Tried on {trial.sample_rows:,} of {trial.rows:,} rows; NCP is the share of detail lost:"
+        width = max(map(len, METHODS))
+        for one in trial.methods:
+            yield f"#   {one.label.ljust(width)}  {_outcome(one)}"
+    chosen = dict(METHODS[trial.best.label if trial is not None else next(iter(METHODS))])
+    parameters = chosen.pop("parameters", None)
+    yield "method:"
+    yield f"  name: {chosen['name']}"
+    yield "  # Cells are nodes of the hierarchies above, ranges and codes. With `sets`, a cell may be any set"
+    yield "  # of values: less is lost, and a table can hardly be grouped by such a column."
+    yield f"  recoding: {RECODING}"
+    if parameters is not None:
+        written = ", ".join(f"{name}: {_value(value)}" for name, value in parameters.items())
+        yield f"  parameters: {{{written}}}"
+
+
+def _value(value: object) -> str:
+    return scalar(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _outcome(one: Tried) -> str:
+    if one.problem:
+        return one.problem
+    failing = f"; fails {', '.join(one.failing)}" if one.failing else ""
+    return f"NCP {one.ncp:.1%}{failing}"
+
+
+def gate_lines(trial: Trial | None) -> Iterator[str]:
+    """Write the limits of the gates: what the whole table measured, and a tenth more."""
+    yield "# Measured on the staged files; over a limit, nothing is published."
+    if trial is not None and not trial.best.problem:
+        yield "# The limits are what this table measured with this method, a tenth more, and rounded up. They"
+        yield "# say what is possible, not what is safe: the owner of the data decides that."
+        if trial.best.failing:
+            yield f"# These gates fail on this table, and block it: {', '.join(trial.best.failing)}."
+    yield "gates:"
+    limits = {"err": ERR, "ncp": NCP, "suppression": SUPPRESSION}
+    for gate, least in limits.items():
+        if trial is None:
+            yield f"  {gate}: {{max: {least:g}}}"
+            continue
+        measured = trial.best.measured.get(gate)
+        told = "" if measured is None else f" # measured: {measured:.3f}"
+        yield f"  {gate}: {{max: {trial.limit(gate, least):g}}}{told}"

@@ -1,0 +1,145 @@
+"""Try a drafted policy on its table: which method loses least, and what the gates would measure."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from policy.errors import ReleaseGateError
+from policy.gates import Limit
+from policy.model import Method, ReleasePolicy
+from release_store.records import Verdict
+from services.evaluation.run import new_people
+from services.pipeline import make_rows
+from tasks.intake.read import read_table
+from tasks.methods.registry import bound_method
+from tasks.risk.evidence import Evidence
+from tasks.risk.published import read_classes
+from tasks.risk.registry import GATES, assess
+from tasks.staging.stage import stage
+from tasks.types import IntArray, SourceTable
+
+PERIOD = "trial"  # a table of no period
+SAMPLE = 10_000  # rows on which the methods are compared
+STEP = 0.05  # of a drafted limit
+ROOM = 1.1  # a limit over what was measured, for tables to come
+CUTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+BESIDE = ("person", "person_difference", "worlds")  # gates that need earlier releases and who is in them
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "mondrian, cuts by NCP": {"name": "mondrian", "parameters": {"score": "ncp", "quantiles": CUTS}},
+    "mondrian": {"name": "mondrian"},
+    "ae-lrhma": {"name": "ae-lrhma"},
+}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a method made of the table: what the gates measured, by gate, and those that fail or `problem`."""
+
+    label: str
+    measured: Mapping[str, float]
+    failing: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def ncp(self) -> float:
+        """The loss of detail, infinite where the method made nothing."""
+        return self.measured.get("ncp", math.inf)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All methods on a sample, the best of them on the whole table, and how many rows both have."""
+
+    methods: tuple[Tried, ...]
+    best: Tried
+    sample_rows: int
+    rows: int
+
+    def limit(self, gate: str, least: float) -> float:
+        """Return a limit that the best method's table keeps: a multiple of STEP, `least` or more."""
+        wanted = self.best.measured.get(gate, 0.0) * ROOM
+        return round(min(1.0, max(least, math.ceil(wanted / STEP - 1e-9) * STEP)), 2)
+
+
+def try_policy(policy: ReleasePolicy, table: Path) -> Trial:
+    """Make a release of a table with each of METHODS, in memory, and let the gates assess it.
+
+    The staged rows are in a folder of this account alone, which is removed. Raises InputError where the
+    table cannot be read by the policy.
+    """
+    source = read_table(policy, input_path=table, period=PERIOD, base=table.parent)
+    n_rows = len(source.frame)
+    sample = _sample(source)
+    tried = tuple(_tried(label, policy, sample) for label in METHODS)
+    made = [one for one in tried if not one.problem]
+    best = min(made or tried, key=lambda one: (len(one.failing), one.ncp))
+    whole = best if n_rows == len(sample.frame) or best.problem else _tried(best.label, policy, source)
+    return Trial(tried, whole, len(sample.frame), n_rows)
+
+
+def _sample(source: SourceTable) -> SourceTable:
+    """Return SAMPLE rows of a table, drawn with a fixed seed, in their order."""
+    n_rows = len(source.frame)
+    if n_rows <= SAMPLE:
+        return source
+    drawn = np.sort(np.random.default_rng(0).choice(n_rows, SAMPLE, replace=False))
+    return replace(
+        source,
+        frame=source.frame.iloc[drawn].reset_index(drop=True),
+        identifiers=_rows(source.identifiers, drawn),
+    )
+
+
+def _rows(identifiers: pd.DataFrame | None, drawn: IntArray) -> pd.DataFrame | None:
+    if identifiers is None or identifiers.empty:  # without columns it has no rows either
+        return identifiers
+    return identifiers.iloc[drawn].reset_index(drop=True)
+
+
+def _tried(label: str, policy: ReleasePolicy, source: SourceTable) -> Tried:
+    method = Method.model_validate({**METHODS[label], "recoding": policy.method.recoding})
+    gates = policy.gates.model_copy(
+        update={name: Limit(max=1.0) for name in ("err", "umr", "ncp", "suppression")}
+    )
+    asked = policy.model_copy(update={"method": method, "gates": gates})
+    try:
+        return _assessed(label, asked, source)
+    except ReleaseGateError as error:
+        return Tried(label, {}, problem=error.message)
+
+
+def _assessed(label: str, policy: ReleasePolicy, source: SourceTable) -> Tried:
+    made = make_rows(source, policy, bound_method(policy), [], PERIOD, new_people())
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "staged"
+        candidate = stage(
+            made.rows.frame,
+            policy,
+            candidate_id="trial",
+            period=PERIOD,
+            folder=folder,
+            n_source=made.table.n_records,
+        )
+        table, records = made.table, made.rows.records
+        evidence = Evidence(
+            policy,
+            table,
+            read_classes(folder / "data.parquet", policy),
+            folder,
+            candidate.files,
+            [],
+            row_people=None if table.person is None else table.person[records],
+            row_households=None if table.household is None else table.household[records],
+            row_records=records,
+        )
+        results = assess(evidence, {name: gate for name, gate in GATES.items() if name not in BESIDE}).results
+    measured = {one.gate: one.value for one in results if one.value is not None}
+    return Tried(label, measured, tuple(one.gate for one in results if one.verdict is not Verdict.PASS))
