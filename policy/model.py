@@ -19,6 +19,9 @@ InputName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
+MOST_PARTS = 1000  # files of one table
+
+
 class Wait(Section):
     """How long after its time a run waits for a file that is late, and how often it looks.
 
@@ -33,12 +36,13 @@ class Wait(Section):
 class Source(Section):
     """Where a period's table comes from, and how it is written.
 
-    `inputs` are further files for the query, by the names that it calls them. With `line_breaks`, a quoted
+    `path` is one file, or a list of files that are the parts of one table. `inputs` are further files for the
+    query, by the names that it calls them. With `line_breaks`, a quoted
     value may hold line breaks; without `quoted_delimiters`, it may not hold the delimiter. `duplicates` are
     rows that equal the row before them in every column that is read.
     """
 
-    path: str | None = None
+    path: str | tuple[str, ...] | None = None
     query: str | None = None
     inputs: dict[InputName, str] = Field(default={})
     format: Literal["auto", "csv", "parquet", "sql"] = "auto"
@@ -53,6 +57,16 @@ class Source(Section):
         "kept"
     )
     wait: Wait | None = None
+
+    @field_validator("path", mode="before")
+    @classmethod
+    def _path_is_one_or_several(cls, path: object) -> object:
+        several = isinstance(path, list | tuple) and 0 < len(path) <= MOST_PARTS
+        if several or isinstance(path, str) or path is None:
+            texts = path if several else ()
+            if all(isinstance(one, str) and one for one in texts):
+                return path
+        raise ValueError(f"should be a path, or a list of 1 to {MOST_PARTS:,} paths")
 
     @model_validator(mode="after")
     def _inputs_have_a_query(self) -> Self:

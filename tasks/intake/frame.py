@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
-from tasks.intake.columns import display_column
+from tasks.intake.columns import check_same_columns, display_column
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
 from tasks.sql import identifier, text_or_missing
 
@@ -51,6 +51,16 @@ class FrameBuilder:
         self._missing = policy.source.missing
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
         self._pools: dict[str, dict[str, int]] = {name: {} for name in self.names}
+
+    def begin_file(self, types: dict[str, str], where: str) -> None:
+        """Take the next rows from the file `where`. Raises InputError where its columns have other types."""
+        check_same_columns(
+            {name: types[name] for name in self.names},
+            {name: self._types[name] for name in self.names},
+            where,
+            self._where,
+        )
+        self._where = where
 
     @property
     def selection(self) -> str:

@@ -11,19 +11,19 @@ from threading import Event, Timer
 import duckdb
 
 from policy.errors import InputError, TransientFailure
-from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from policy.trusted import Trusted
 from tasks.intake import frame
-from tasks.intake.columns import check_columns, check_distinct, display_column
+from tasks.intake.columns import check_columns, check_distinct, check_same_columns, display_column
 from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.duplicates import without_duplicates
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
-from tasks.intake.sealed import SealedFile, sealed
-from tasks.intake.source import InputFile, TableSource, find_source
+from tasks.intake.sealed import SealedFile, digest_of_parts, sealed
+from tasks.intake.source import Given, InputFile, TableSource, find_source
 from tasks.intake.statement import problem_of
+from tasks.intake.table_object import WHERE as OBJECT
 from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
 from tasks.memory import spill_failure
 from tasks.sql import identifier, literal, text_or_missing
@@ -36,7 +36,7 @@ WHOLE_INPUT = "SELECT * FROM input"
 QUERY_SECONDS = 3600.0
 HINT_QUOTES = "Put cells with a delimiter or quote in double quotes, and double the quotes in them."
 HINT_QUERY = "Try the query in DuckDB; the input file is called `input` there."
-Files = dict[str, tuple[InputFile, SealedFile]]
+Opened = tuple[InputFile, SealedFile]
 
 # Parts of DuckDB's messages that repeat the query's own words. They are told only if they do stand in
 # the query, since the same messages can quote cells.
@@ -53,16 +53,17 @@ OWN_WORDS = (
 def read_table(
     policy: ReleasePolicy,
     *,
-    input_path: Location | None,
+    input_path: Given | None,
     period: str,
     base: Path,
     trusted: Trusted | None = None,
 ) -> SourceTable:
     """Read the period's table from `input_path`, else `source.path`, else `source.query`.
 
-    A query reads the table's file under the name `input`, and the files of `source.inputs` under theirs; it
-    runs where nothing else can be opened. File names in the policy are relative to `base`, the policy's
-    folder, and lead to files below it, or to files or objects that are `trusted`. The frame holds key,
+    A query reads the table's files under the name `input`, and the files of `source.inputs` under theirs; it
+    runs where nothing else can be opened. `input_path` may be a table in memory in place of a file. File
+    names in the policy are relative to `base`, the policy's folder, and lead to files below it, or to files
+    or objects that are `trusted`. The rows of several files follow one another. The frame holds key,
     quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers stand
     beside it, and dropped columns are checked for and not read. The missing tokens of the policy are missing
     in every column of text, whatever the format. Rows that repeat the row before them are left out if the
@@ -74,53 +75,96 @@ def read_table(
     source = find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted)
     with ExitStack() as opened:
         files = {
-            name: (file, opened.enter_context(sealed(file.path, file.check, file.objects)))
-            for name, file in _files(source).items()
+            name: [
+                (file, opened.enter_context(sealed(file.path, file.check, file.objects))) for file in parts
+            ]
+            for name, parts in _files(source).items()
         }
-        built = _read(source, files, policy)
+        connection = own_database()
+        try:
+            handed_over = None if source.given is None else source.given.load(connection, INPUT, policy)
+            built = _read(connection, source, files, policy)
+        finally:
+            connection.close()
         frame, identifiers = built.frame(), built.identifying()
-        if source.file is None:
-            table = SourceTable(frame, frame_digest(frame), "query", identifiers)
+        if handed_over is not None:
+            digest = handed_over
+        elif source.parts:
+            digest = digest_of_parts([table.digest for _, table in files[INPUT]])
         else:
-            table = SourceTable(frame, files[INPUT][1].digest, source.file.path.name, identifiers)
+            digest = frame_digest(frame)
+        table = SourceTable(frame, digest, source.name, identifiers)
     return without_duplicates(table) if policy.source.duplicates == "removed" else table
 
 
-def _files(source: TableSource) -> dict[str, InputFile]:
-    own = {} if source.file is None else {INPUT: source.file}
-    return {**own, **source.inputs}
+def _files(source: TableSource) -> dict[str, tuple[InputFile, ...]]:
+    own = {INPUT: source.parts} if source.parts else {}
+    return {**own, **{name: (file,) for name, file in source.inputs.items()}}
 
 
-def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> FrameBuilder:
-    """Run the query, or read the whole file, and turn every error of DuckDB into one of ours."""
-    connection = own_database()
-    try:
-        if source.query is None:
-            builder, where = _read_whole(connection, *files[INPUT], policy), files[INPUT][1].shown
-        else:
-            for name, (file, table) in files.items():
-                _load(connection, name, file, table, policy)
-            builder, where = _run(connection, source.query, [*files], policy), "source.query"
-    finally:
-        connection.close()
+def _read(
+    connection: duckdb.DuckDBPyConnection,
+    source: TableSource,
+    files: dict[str, list[Opened]],
+    policy: ReleasePolicy,
+) -> FrameBuilder:
+    """Run the query, or read the whole table, and turn every error of DuckDB into one of ours."""
+    if source.query is not None:
+        for name, parts in files.items():
+            for number, (file, table) in enumerate(parts):
+                _load(connection, name, file, table, policy, after=parts[0][1].shown if number else None)
+        names = [*files] if source.given is None else [INPUT, *files]
+        builder, where = _run(connection, source.query, names, policy), "source.query"
+    elif source.given is not None:
+        builder, where = _read_object(connection, policy), OBJECT
+    else:
+        builder, where = _read_parts(connection, files[INPUT], policy)
     if builder.n_rows == 0:
         raise InputError("gives no rows", where=where, hint="Check the period and the table's rows.")
     return builder
 
 
+def _read_parts(
+    connection: duckdb.DuckDBPyConnection, parts: list[Opened], policy: ReleasePolicy
+) -> tuple[FrameBuilder, str]:
+    """Read the files of a table one after the other; return the first one's name too."""
+    builder: FrameBuilder | None = None
+    for file, table in parts:
+        builder = _read_whole(connection, file, table, policy, builder)
+    assert builder is not None  # noqa: S101 -- a table has at least one file
+    return builder, parts[0][1].shown
+
+
+def _read_object(connection: duckdb.DuckDBPyConnection, policy: ReleasePolicy) -> FrameBuilder:
+    """Read the table `input`, into which a table in memory was copied."""
+    failure: TransientFailure | None = None
+    try:
+        return _fetch(connection, WHOLE_INPUT, policy, OBJECT)
+    except duckdb.Error as error:
+        failure = spill_failure(error, connection)
+        finding = _query_problem(error, "")
+    raise failure or InputError(finding, where=OBJECT, hint="Free memory, or write the table into a file.")
+
+
 def _read_whole(
-    connection: duckdb.DuckDBPyConnection, file: InputFile, table: SealedFile, policy: ReleasePolicy
+    connection: duckdb.DuckDBPyConnection,
+    file: InputFile,
+    table: SealedFile,
+    policy: ReleasePolicy,
+    before: FrameBuilder | None = None,
 ) -> FrameBuilder:
-    """Read the table's file without a query, straight into the frame's columns."""
+    """Read a file without a query, straight into the frame's columns, after the rows of the file `before`."""
     text = _checked_text(file, table, policy, own=True)
     finding, hint = "", ""
     failure: TransientFailure | None = None
+    rows_before = before.n_rows if before else 0
     try:
-        connection.execute(f"CREATE VIEW input AS {_select(file, table, text, policy)}")
+        connection.execute(f"CREATE OR REPLACE VIEW input AS {_select(file, table, text, policy)}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
-        builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest)
+        builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest, before)
         finding = _rejected(connection, table, policy) if text else ""
         hint = HINT_QUOTES
+        _forget_rejects(connection)
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
         finding, hint = _file_problem(error, table, text)
@@ -128,7 +172,7 @@ def _read_whole(
         raise failure
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
-    _check_count(table, text, builder.n_rows)
+    _check_count(table, text, builder.n_rows - rows_before)
     return builder
 
 
@@ -138,19 +182,30 @@ def _load(
     file: InputFile,
     table: SealedFile,
     policy: ReleasePolicy,
+    after: str | None,
 ) -> None:
-    """Copy a file into a table of the database in memory, so that a query needs no file."""
+    """Copy a file into a table of the database in memory, so that a query needs no file.
+
+    `after` is the first file of that table, whose columns this one has.
+    """
     text = _checked_text(file, table, policy, own=False)
     finding, hint, rows = "", "", 0
     failure: TransientFailure | None = None
     try:
-        connection.execute(f"CREATE TABLE {identifier(name)} AS {_select(file, table, text, policy)}")
+        select, into = _select(file, table, text, policy), identifier(name)
+        if after is None:
+            connection.execute(f"CREATE TABLE {into} AS {select}")
+            rows = _count(connection, into)
+        else:
+            check_same_columns(
+                _types(connection, select), _types(connection, f"FROM {into}"), table.shown, after
+            )
+            rows = -_count(connection, into)
+            connection.execute(f"INSERT INTO {into} BY NAME {select}")
+            rows += _count(connection, into)
         finding = _rejected(connection, table, policy) if text else ""
         hint = HINT_QUOTES
-        if text:
-            connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
-        counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
-        rows = counted[0] if counted else 0
+        _forget_rejects(connection)
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
         finding, hint = _file_problem(error, table, text)
@@ -195,6 +250,21 @@ def _run(
     if failure is not None:
         raise failure
     raise InputError(finding, where="source.query", hint=hint)
+
+
+def _types(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, str]:
+    """Return DuckDB's type of each column of a statement."""
+    return {row[0]: row[1] for row in connection.execute(f"DESCRIBE {select}").fetchall()}
+
+
+def _count(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
+    counted = connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
+    return int(counted[0]) if counted else 0
+
+
+def _forget_rejects(connection: duckdb.DuckDBPyConnection) -> None:
+    """Drop the rows that DuckDB rejected of one file, before it reads the next."""
+    connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
 
 
 @dataclass(frozen=True)
@@ -284,12 +354,17 @@ def _fetch(
     policy: ReleasePolicy,
     where: str,
     longest: int | None = None,
+    before: FrameBuilder | None = None,
 ) -> FrameBuilder:
-    """Read the rows of a query or of the whole input, whose `longest` row is known or measured."""
+    """Read the rows of a query or of the whole input, whose `longest` row is known or measured.
+
+    They follow the rows that the builder `before` holds.
+    """
     relation = connection.sql(query)
     check_columns(relation.columns, policy, where)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    builder = FrameBuilder(policy, types, where)
+    builder = before or FrameBuilder(policy, types, where)
+    builder.begin_file(types, where)
     if query == WHOLE_INPUT:
         source = INPUT
     else:  # run once: its rows are looked at twice
