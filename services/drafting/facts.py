@@ -19,7 +19,7 @@ from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.lengths import check_lengths
 from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
-from tasks.intake.source import SUFFIXES
+from tasks.intake.source import SUFFIXES as ALL_SUFFIXES
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, read_header
 from tasks.risk.attacks.leaks import LongValues, holding, plain_text
 from tasks.risk.attacks.personal_numbers import kinds_in
@@ -27,6 +27,7 @@ from tasks.sql import identifier, literal
 
 # Ways to write that a value is unknown. "None" is left out: it often says "nothing", which is a value.
 MISSING_TOKENS = ("", "?", "NA", "N/A", "NULL", "null", "NaN", "nan", ".")
+SUFFIXES = {suffix: kind for suffix, kind in ALL_SUFFIXES.items() if kind in ("csv", "parquet")}
 Encoding = Literal["utf-8", "latin-1"]
 NO_STORE = Memory()  # a draft is made without a store, whose owner could limit its memory
 LOOKED_AT = 5000  # distinct values of a column in which marks of people are looked for

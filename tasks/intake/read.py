@@ -18,10 +18,13 @@ from tasks.intake import frame
 from tasks.intake.columns import check_columns, check_distinct, check_same_columns, display_column
 from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.duplicates import without_duplicates
+from tasks.intake.excel import excel_rows
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
+from tasks.intake.rows import ROWS_TABLE, load_rows
 from tasks.intake.sealed import SealedFile, digest_of_parts, sealed
 from tasks.intake.source import Given, InputFile, TableSource, find_source
+from tasks.intake.sqlite_file import check_nothing_unfinished, sqlite_rows
 from tasks.intake.statement import problem_of
 from tasks.intake.table_object import WHERE as OBJECT
 from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
@@ -154,12 +157,13 @@ def _read_whole(
     before: FrameBuilder | None = None,
 ) -> FrameBuilder:
     """Read a file without a query, straight into the frame's columns, after the rows of the file `before`."""
-    text = _checked_text(file, table, policy, own=True)
+    text: _Text | None = None
     finding, hint = "", ""
     failure: TransientFailure | None = None
     rows_before = before.n_rows if before else 0
     try:
-        connection.execute(f"CREATE OR REPLACE VIEW input AS {_select(file, table, text, policy)}")
+        select, text = _prepared(connection, file, table, policy, own=True)
+        connection.execute(f"CREATE OR REPLACE VIEW input AS {select}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
         builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest, before)
         finding = _rejected(connection, table, policy) if text else ""
@@ -188,11 +192,12 @@ def _load(
 
     `after` is the first file of that table, whose columns this one has.
     """
-    text = _checked_text(file, table, policy, own=False)
+    text: _Text | None = None
     finding, hint, rows = "", "", 0
     failure: TransientFailure | None = None
     try:
-        select, into = _select(file, table, text, policy), identifier(name)
+        select, text = _prepared(connection, file, table, policy, own=False)
+        into = identifier(name)
         if after is None:
             connection.execute(f"CREATE TABLE {into} AS {select}")
             rows = _count(connection, into)
@@ -206,6 +211,7 @@ def _load(
         finding = _rejected(connection, table, policy) if text else ""
         hint = HINT_QUOTES
         _forget_rejects(connection)
+        connection.execute(f"DROP TABLE IF EXISTS {ROWS_TABLE}")
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
         finding, hint = _file_problem(error, table, text)
@@ -275,6 +281,40 @@ class _Text:
     count: LineCount
 
 
+def _prepared(
+    connection: duckdb.DuckDBPyConnection,
+    file: InputFile,
+    table: SealedFile,
+    policy: ReleasePolicy,
+    *,
+    own: bool,
+) -> tuple[str, _Text | None]:
+    """Return the statement that gives a file's rows, and what is known of its text.
+
+    A sheet or a table of a database is copied for that, as text. `own` as for `_checked_text`.
+    """
+    if file.format in ("csv", "parquet"):
+        text = _checked_text(file, table, policy, own=own)
+        return _select(file, table, text, policy), text
+    if file.format == "excel":
+        opened = excel_rows(table, file.part, file.alias)
+    else:
+        check_nothing_unfinished(file.path)
+        opened = sqlite_rows(table, file.part, file.alias)
+    with opened as found:
+        if own:
+            check_columns(found.names, policy, table.shown)
+        else:
+            check_distinct(found.names, table.shown, tell=False)
+        load_rows(connection, found, policy.roles.dropped if own else (), table.shown)
+    return f"SELECT {_cells(found.names, policy)} FROM {ROWS_TABLE}", None
+
+
+def _cells(names: list[str], policy: ReleasePolicy) -> str:
+    """Return the expressions of columns of text in which missing cells are NULL."""
+    return ", ".join(text_or_missing(name, policy.source.missing or (NO_CELL,)) for name in names)
+
+
 def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, own: bool) -> _Text | None:
     """Check a CSV file's bytes, quotes and names; None for Parquet, whose columns DuckDB names.
 
@@ -338,9 +378,8 @@ def _select(file: InputFile, table: SealedFile, text: _Text | None, policy: Rele
     if text is None:
         return f"SELECT * FROM read_parquet({place}, hive_partitioning = false)"
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text.header)
-    cells = ", ".join(text_or_missing(name, policy.source.missing or (NO_CELL,)) for name in text.header)
     return (
-        f"SELECT {cells} FROM read_csv({place}, columns = {{{columns}}}, "
+        f"SELECT {_cells(text.header, policy)} FROM read_csv({place}, columns = {{{columns}}}, "
         f"delim = {literal(file.delimiter)}, quote = '\"', escape = '\"', header = true, "
         f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
         f"max_line_size = {2 * LONGEST_LINE}, encoding = '{policy.source.encoding}', "

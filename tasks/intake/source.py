@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from policy.errors import InputError, UsageError
 from policy.location import Location, ObjectAddress
@@ -18,24 +18,38 @@ from tasks.intake.sealed import digest_of_parts, input_digest
 from tasks.intake.table_object import TableObject
 
 PERIOD = re.compile(r"[A-Za-z0-9_.:-]+")
-SUFFIXES: dict[str, Literal["csv", "parquet"]] = {
+Format: TypeAlias = Literal["csv", "parquet", "excel", "sqlite"]
+SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     ".csv.gz": "csv",
     ".tsv": "csv",
     ".tsv.gz": "csv",
     ".parquet": "parquet",
+    ".xlsx": "excel",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    ".db": "sqlite",
 }
+
+
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file or object of a table, and how it is written."""
+    """One file or object of a table, and how it is written.
+
+    `part` is the sheet or table of it that the policy names; else the one called `alias` is read, or the only
+    one.
+    """
 
     path: Location
-    format: Literal["csv", "parquet"]
+    format: Format
     delimiter: str
     check: Callable[[Path], None]  # raises where the file that was opened lies elsewhere than it may
     objects: ObjectStore  # which has the object
+    part: str | None = None
+    alias: str = ""
 
 
 Given: TypeAlias = Location | TableObject
@@ -99,12 +113,13 @@ def find_source(
         if isinstance(path, ObjectAddress):
             trusted.check_no_secret_name(path.name, where)
         checker = _checker(trusted, base, where, given=location is not None)
-        parts.append(_file(path, source, trusted, checker))
+        parts.append(_own_part(_file(path, source, trusted, checker), source))
     inputs = {}
     for name, written in source.inputs.items():
         where = f"source.inputs.{name}"
         found = trusted.located(with_period(written, period, where), base, where)
-        inputs[name] = _file(found, source, trusted, _checker(trusted, base, where, given=False))
+        file = _file(found, source, trusted, _checker(trusted, base, where, given=False))
+        inputs[name] = replace(file, alias=name)
     return TableSource(tuple(parts), query, inputs, given)
 
 
@@ -196,20 +211,37 @@ def _file(path: Location, source: Source, trusted: Trusted, check: Callable[[Pat
     return InputFile(path, _format(source.format, path, suffix), delimiter, check, trusted.objects)
 
 
+def _own_part(file: InputFile, source: Source) -> InputFile:
+    """Return a table's own file with its sheet or table. Raises UsageError where it can have none."""
+    for field, kind, written in (("sheet", "excel", source.sheet), ("table", "sqlite", source.table)):
+        if written is not None and file.format != kind:
+            raise UsageError(
+                f"names a {field}, but {file.path.name} is read as {file.format}",
+                where=f"source.{field}",
+                hint=f"Remove it, or set source.format: {kind}.",
+            )
+    return replace(file, part=source.sheet if file.format == "excel" else source.table)
+
+
 def _suffix(path: Location) -> str:
     name = path.name.lower()
     return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
 
 
-def _format(written: str, path: Location, suffix: str) -> Literal["csv", "parquet"]:
-    if written == "csv":
-        return "csv"
-    if written == "parquet":
-        return "parquet"
+def _format(written: str, path: Location, suffix: str) -> Format:
+    named = next((one for one in FORMATS if one == written), None)
+    if named is not None:
+        return named
+    if path.name.lower().endswith(".xls"):
+        raise InputError(
+            "is an old Excel file (.xls)",
+            where=str(path),
+            hint="Open it in a spreadsheet program, and save it again as .xlsx.",
+        )
     if not suffix:
         raise InputError(
             "the format of the file is unknown",
             where=str(path),
-            hint=f"Name it {', '.join(SUFFIXES)}, or set source.format to csv or parquet.",
+            hint=f"Name it {', '.join(SUFFIXES)}, or set source.format.",
         )
     return SUFFIXES[suffix]
