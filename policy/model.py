@@ -66,10 +66,11 @@ class Source(Section):
     @field_validator("path", mode="before")
     @classmethod
     def _path_is_one_or_several(cls, path: object) -> object:
-        several = isinstance(path, list | tuple) and 0 < len(path) <= MOST_PARTS
-        if several or isinstance(path, str) or path is None:
-            texts = path if several else ()
-            if all(isinstance(one, str) and one for one in texts):
+        if path is None or isinstance(path, str):
+            return path
+        if isinstance(path, list | tuple) and 0 < len(path) <= MOST_PARTS:
+            texts = [one for one in path if isinstance(one, str) and one]
+            if len(texts) == len(path):
                 return path
         raise ValueError(f"should be a path, or a list of 1 to {MOST_PARTS:,} paths")
 

@@ -52,7 +52,7 @@ def excel_rows(table: SealedFile, sheet: str | None, alias: str) -> Iterator[Row
     with closing(_workbook(load_workbook, parts, table.shown)) as workbook:
         sheets = {one.title: one for one in workbook.worksheets}
         found = sheets[chosen_part([*sheets], sheet, alias, "sheet", table.shown)]
-        _check_cells(parts.get(found._worksheet_path.removeprefix("/"), b""), table.shown)
+        _check_cells(parts[found._worksheet_path], table.shown)
         parts.clear()
         found.reset_dimensions()  # what the sheet says of its size could hide rows
         rows = _values(found, table.shown)

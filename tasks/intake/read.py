@@ -85,13 +85,13 @@ def read_table(
         }
         connection = own_database()
         try:
-            handed_over = None if source.given is None else source.given.load(connection, INPUT, policy)
+            object_digest = None if source.given is None else source.given.load(connection, INPUT, policy)
             built = _read(connection, source, files, policy)
         finally:
             connection.close()
         frame, identifiers = built.frame(), built.identifying()
-        if handed_over is not None:
-            digest = handed_over
+        if object_digest is not None:
+            digest = object_digest
         elif source.parts:
             digest = digest_of_parts([table.digest for _, table in files[INPUT]])
         else:

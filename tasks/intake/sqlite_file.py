@@ -60,11 +60,11 @@ def sqlite_rows(table: SealedFile, named: str | None, alias: str) -> Iterator[Ro
     """
     with closing(_opened(table)) as connection:
         guard = _Guard(connection)
-        names = _tried(lambda: _names(connection), guard, table.shown)
+        names = _run(lambda: _names(connection), guard, table.shown)
         chosen = chosen_part(names, named, alias, "table", table.shown)
-        columns = _tried(lambda: _columns(connection, chosen), guard, table.shown)
+        columns = _run(lambda: _columns(connection, chosen), guard, table.shown)
         selected = ", ".join(map(identifier, columns))
-        cursor = _tried(
+        cursor = _run(
             lambda: connection.execute(f"SELECT {selected} FROM {identifier(chosen)}"), guard, table.shown
         )
         yield Rows(columns, _rows(cursor, guard, table.shown))
@@ -134,7 +134,7 @@ class _Guard:
         )
 
 
-def _tried(work: Callable[[], T], guard: _Guard, where: str) -> T:
+def _run(work: Callable[[], T], guard: _Guard, where: str) -> T:
     """Return what the work gives. Raises InputError in place of SQLite's errors."""
     try:
         return work()
@@ -146,7 +146,7 @@ def _tried(work: Callable[[], T], guard: _Guard, where: str) -> T:
 
 
 def _rows(cursor: sqlite3.Cursor, guard: _Guard, where: str) -> Iterator[Sequence[object]]:
-    while (row := _tried(cursor.fetchone, guard, where)) is not None:
+    while (row := _run(cursor.fetchone, guard, where)) is not None:
         yield row
 
 

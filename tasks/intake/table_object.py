@@ -18,7 +18,7 @@ from tasks.sql import identifier
 
 WHERE = "input"  # what messages call such a table
 ORIGIN = "object"
-_HANDED_OVER = "releasegate_object"
+_VIEW = "releasegate_object"
 _ROWS_AT_ONCE = 2_048
 
 
@@ -45,22 +45,22 @@ class TableObject:
         a cell.
         """
         table = self._table
-        if isinstance(table, pd.DataFrame):
-            table = _plain(table, policy.roles.dropped)
         finding, hint = "", "Give a table whose columns hold texts, numbers, truth values or times."
         failure: TransientFailure | None = None
         try:
-            connection.register(_HANDED_OVER, table)
+            if isinstance(table, pd.DataFrame):
+                table = _plain(table, policy.roles.dropped)
+            connection.register(_VIEW, table)
             try:
-                connection.execute(f"CREATE TABLE {identifier(name)} AS FROM {_HANDED_OVER}")
+                connection.execute(f"CREATE TABLE {identifier(name)} AS FROM {_VIEW}")
             finally:
-                connection.unregister(_HANDED_OVER)
+                connection.unregister(_VIEW)
             columns = [row[0] for row in connection.execute(f"DESCRIBE {identifier(name)}").fetchall()]
             return _digest(connection, name, [one for one in columns if one not in set(policy.roles.dropped)])
         except duckdb.OutOfMemoryException as error:
             failure = spill_failure(error, connection)
             finding, hint = f"needs more than {allowed_memory()}", "Split the table, or free memory."
-        except MemoryError:
+        except (InputError, MemoryError):
             raise
         except Exception as error:  # of DuckDB, and of whatever stands behind the stream
             failure = spill_failure(error, connection) if isinstance(error, duckdb.Error) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,14 @@ def read_control(
     path = base / named if isinstance(found, Path) else found
     # A query need not look at the file that it is given: it could read the source once more.
     file = policy.source.format if policy.source.format in ("csv", "parquet") else "auto"
-    own = {"path": named, "query": None, "inputs": {}, "format": file, "sheet": None, "table": None}
+    own: dict[str, Any] = {
+        "path": named,
+        "query": None,
+        "inputs": {},
+        "format": file,
+        "sheet": None,
+        "table": None,
+    }
     written = policy.source.model_copy(update=own)
     loose = Expectations(missing=1, unique_key=policy.expectations.unique_key)
     plain = policy.model_copy(update={"source": written, "expectations": loose})

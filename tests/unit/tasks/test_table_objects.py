@@ -174,7 +174,7 @@ def test_what_is_no_table_is_refused() -> None:
         (pd.DataFrame({CANARY: [1]}), "none of its 1 column is in the roles of the policy"),
         (frame().iloc[:0], "gives no rows"),
         (frame().assign(city=CANARY * 8000), "the column 'city' has a cell of more than 65,536 characters"),
-        (frame().assign(city=f"{CANARY}\ud800"), "cannot be read ("),
+        (frame().assign(city=pd.Series([f"{CANARY}\ud800"] * 3, dtype=object)), "cannot be read ("),
         (frame().assign(age=pd.period_range("2024", periods=3, freq="M")), "cannot be read ("),
         (frame()["age"].to_frame(), "the column 'id' of the policy's roles is missing"),
     ],
