@@ -167,13 +167,15 @@ def _recoding_alone(place: str, was: model.Method, now: model.Method) -> Iterato
 
 
 def _source(place: str, was: model.Source, now: model.Source) -> Iterator[str]:
-    """A query decides what stands in which column; what is missing decides what is asked of values.
+    """A query, a sheet or a table decides what stands in which column, and what is missing what is asked.
 
     Where the files lie does not count. Of duplicates that are kept, each counts as a person. Steps that
     read a cell otherwise decide what stands there, as a query does.
     """
     yield from _differs(f"{place}.query", was.query, now.query)
     yield from _differs(f"{place}.inputs", sorted(was.inputs), sorted(now.inputs))
+    yield from _differs(f"{place}.sheet", was.sheet, now.sheet)
+    yield from _differs(f"{place}.table", was.table, now.table)
     if not set(was.missing) <= set(now.missing):
         yield f"{place}.missing lists fewer"
     yield from _differs(f"{place}.missing_label", was.missing_label, now.missing_label)

@@ -21,6 +21,10 @@ InputName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
+PartName = Annotated[str, Field(min_length=1, max_length=200)]
+MOST_PARTS = 1000  # files of one table
+
+
 class Wait(Section):
     """How long after its time a run waits for a file that is late, and how often it looks.
 
@@ -35,7 +39,9 @@ class Wait(Section):
 class Source(Section):
     """Where a period's table comes from, and how it is written.
 
-    `inputs` are further files for the query, by the names that it calls them. With `line_breaks`, a quoted
+    `path` is one file, or a list of files that are the parts of one table. `inputs` are further files for the
+    query, by the names that it calls them. `sheet` and `table` are of the table's own file, if that is a
+    workbook of Excel or a database of SQLite. With `line_breaks`, a quoted
     value may hold line breaks; without `quoted_delimiters`, it may not hold the delimiter. `duplicates` are
     rows that equal the row before them in every column that is read.
 
@@ -45,10 +51,13 @@ class Source(Section):
     numbers in text.
     """
 
-    path: str | None = None
+    path: str | tuple[str, ...] | None = None
     query: str | None = None
     inputs: dict[InputName, str] = Field(default={})
-    format: Literal["auto", "csv", "parquet", "sql"] = "auto"
+    # Left out of the document where they are not set: the digests of older policies stay.
+    sheet: Annotated[PartName | None, Field(exclude_if=lambda value: value is None)] = None
+    table: Annotated[PartName | None, Field(exclude_if=lambda value: value is None)] = None
+    format: Literal["auto", "csv", "parquet", "excel", "sqlite", "sql"] = "auto"
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     missing: tuple[str, ...] = ("",)
@@ -67,6 +76,17 @@ class Source(Section):
     decimal: Annotated[DecimalMark, Field(exclude_if=lambda value: value == ".")] = "."
     thousands: Annotated[ThousandsMark | None, Field(exclude_if=lambda value: value is None)] = None
     wait: Wait | None = None
+
+    @field_validator("path", mode="before")
+    @classmethod
+    def _path_is_one_or_several(cls, path: object) -> object:
+        if path is None or isinstance(path, str):
+            return path
+        if isinstance(path, list | tuple) and 0 < len(path) <= MOST_PARTS:
+            texts = [one for one in path if isinstance(one, str) and one]
+            if len(texts) == len(path):
+                return path
+        raise ValueError(f"should be a path, or a list of 1 to {MOST_PARTS:,} paths")
 
     @model_validator(mode="after")
     def _marks_of_numbers_differ(self) -> Self:

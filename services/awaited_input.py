@@ -15,7 +15,7 @@ from policy.trusted import ObjectStore, Trusted
 from release_store.canonical import utc_now
 from release_store.store import ReleaseStore
 from tasks.intake.object_store import object_status
-from tasks.intake.source import source_path
+from tasks.intake.source import source_paths
 
 _NAP = 30.0  # seconds that a waiting command sleeps at most before it looks at the clock: machines sleep too
 
@@ -41,16 +41,16 @@ class ExpectedInput:
         return wait
 
     @property
-    def path(self) -> Location:
-        """The file or object. Raises UsageError where a query reads the table without one."""
-        found = source_path(
+    def paths(self) -> tuple[Location, ...]:
+        """The files or objects. Raises UsageError where a query reads the table without one."""
+        found = source_paths(
             self.policy,
             input_path=self.input_path,
             period=self.period,
             base=self.base,
             trusted=self.trusted,
         )
-        if found is None:
+        if not found:
             raise UsageError(
                 "only a file can be awaited, and none is named",
                 where="source.wait",
@@ -64,15 +64,24 @@ class InputCheck:
     """What was found where the input should be: why it is late, and what to compare the next look with."""
 
     late: str = ""  # nothing where it is there and has settled
-    seen: str = ""  # size and time
+    seen: str = ""  # size and time, of each file
+    which: int = 0  # of the files
 
 
 def look(expected: ExpectedInput, before: str = "") -> InputCheck:
-    """Look for the file or object; `before` is what the last look saw.
+    """Look for the files or objects; `before` is what the last look saw. The first that is late is told."""
+    paths = expected.paths
+    seen_before = before.split(" ", len(paths) - 1) if before else [""] * len(paths)
+    if len(seen_before) != len(paths):  # the policy names others now
+        seen_before = [""] * len(paths)
+    found = [_look_at(expected, path, one) for path, one in zip(paths, seen_before, strict=True)]
+    seen = " ".join(one.seen for one in found) if any(one.seen for one in found) else ""
+    late = next((number for number, one in enumerate(found) if one.late), None)
+    return InputCheck("", seen) if late is None else InputCheck(found[late].late, seen, late)
 
-    What is there and cannot be looked at is not late: intake tells what is wrong with it.
-    """
-    path = expected.path
+
+def _look_at(expected: ExpectedInput, path: Location, before: str) -> InputCheck:
+    """Look for one of them. What cannot be looked at is not late: intake tells what is wrong with it."""
     try:
         if isinstance(path, ObjectAddress):
             state = _object_state(path, expected.trusted)
@@ -154,12 +163,12 @@ def give_up_input(
 
 def late_error(expected: ExpectedInput, found: InputCheck, hint: str) -> InputError:
     """Return the error that tells why the input is late."""
-    return InputError(found.late, where=str(expected.path), hint=hint)
+    return InputError(found.late, where=str(expected.paths[found.which]), hint=hint)
 
 
 def next_look_text(expected: ExpectedInput, found: InputCheck, at: datetime, deadline: datetime) -> str:
     """Return why the input is late, and when the next and the last look for it are."""
     return (
-        f"{expected.path.name} {found.late}; next check at {at:%Y-%m-%d %H:%M:%S} UTC, last at "
+        f"{expected.paths[found.which].name} {found.late}; next check at {at:%Y-%m-%d %H:%M:%S} UTC, last at "
         f"{deadline:%Y-%m-%d %H:%M:%S}"
     )

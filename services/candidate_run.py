@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from policy.errors import ReleaseGateError
-from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from release_store.commitment import commitment_to, draw_key
@@ -25,6 +24,7 @@ from services.publication import publish_candidate
 from services.runtime import Runtime, Stage
 from services.trust import trusted_in
 from tasks.intake.read import read_table
+from tasks.intake.source import Given
 from tasks.risk.attacks.control import read_control
 from tasks.risk.registry import summary_line
 from tasks.types import Candidate, PreparedTable, Progress, SourceTable
@@ -65,7 +65,7 @@ class CandidateRun:
         """Carry out one stage, watched."""
         return self.observation.stage(stage, work)
 
-    def read(self, input_path: Location | None, base: Path) -> SourceTable:
+    def read(self, input_path: Given | None, base: Path) -> SourceTable:
         """Read the columns of the policy's roles; what is recorded of the input is under the store's key."""
 
         def read() -> SourceTable:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
-from policy.location import Location
 from release_store.approval.decisions import HINTS
 from release_store.audit.keys import load_key
 from release_store.commitment import is_made_of
@@ -22,8 +21,7 @@ from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.pipeline import PREPROCESSING
 from services.runtime import Runtime, Stage
-from tasks.intake.sealed import input_digest
-from tasks.intake.source import input_file
+from tasks.intake.source import Given, recorded_name_and_digest
 from tasks.preprocessing.prepare import prepare as prepare_table
 
 RESTAGING = Stage("staging", "seal the candidate's files again", retries=1)
@@ -33,7 +31,7 @@ def rejudge(
     candidate: str,
     *,
     store: Path,
-    input_path: Location | None = None,
+    input_path: Given | None = None,
     actor: str | None = None,
     runtime: Runtime | None = None,
 ) -> Outcome:
@@ -47,7 +45,7 @@ def rejudge(
 
 
 def _rejudge(
-    candidate_id: str, store_path: Path, input_path: Location | None, actor: str | None, runtime: Runtime
+    candidate_id: str, store_path: Path, input_path: Given | None, actor: str | None, runtime: Runtime
 ) -> Outcome:
     store = ReleaseStore.open(store_path)
     recover(store)
@@ -88,12 +86,14 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
         )
 
 
-def _run_stages(run: CandidateRun, record: CandidateRecord, input_path: Location | None) -> Outcome:
+def _run_stages(run: CandidateRun, record: CandidateRecord, input_path: Given | None) -> Outcome:
     """Read the source again, and judge the candidate's files beside the history as it is now."""
     policy, store = run.policy, run.store
-    file = input_file(policy, input_path=input_path, period=run.period, base=Path(), trusted=run.trusted)
+    file = recorded_name_and_digest(
+        policy, input_path=input_path, period=run.period, base=Path(), trusted=run.trusted
+    )
     if file is not None:  # told before what may be wrong with the columns of another table
-        _check_digest(store, file.name, input_digest(file, run.trusted.objects), record)
+        _check_digest(store, *file, record)
     source = run.read(input_path, Path())
     _check_digest(store, source.origin, source.digest, record)
     control = run.read_control(source, Path())

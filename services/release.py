@@ -4,6 +4,7 @@
     from services.release import release
 
     outcome = release(Path("clinic.yaml"), store=Path("store"), period="2026Q1")
+    outcome = release(Path("clinic.yaml"), store=Path("store"), period="2026Q2", input=frame)
 
 The flow `release` does the same with Prefect's runtime.
 """
@@ -15,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from policy.errors import Blocked, InputError
+from policy.errors import Blocked, InputError, UsageError
 from policy.load import load_policy
 from policy.location import Location
 from policy.model import ReleasePolicy
@@ -44,6 +45,9 @@ from services.revision import resolve_revision
 from services.runtime import Runtime, Stage
 from services.trust import trusted_in
 from services.validation import validate_source
+from tasks.intake import table_object
+from tasks.intake.source import Given
+from tasks.intake.table_object import TableObject
 from tasks.methods.registry import bound_method
 from tasks.reporting.table import table_figures
 from tasks.risk.registry import check_models
@@ -60,6 +64,7 @@ def release(
     store: Path,
     period: str | None = None,
     input_path: Location | None = None,
+    input: object | None = None,  # noqa: A002 -- the word of the command's option
     actor: str | None = None,
     revise: str | None = None,
     engine: Literal["dask"] | None = None,
@@ -68,23 +73,33 @@ def release(
     """Release the table of `period` under the policy in the file `policy`, and return what came of it.
 
     `period` follows from the policy and the time, where it is left out; `input_path` is the table where it is
-    not the policy's own source; `actor` is who made the candidate, by default the system's account; `revise`
-    is why a period that has a release gets another; `engine` is what has to decide the fragments of a large
-    table: it changes nothing, but a run is refused where the store's owner does not name it. The outcome's
-    state is published, awaiting_approval, blocked, or waiting_for_input where `runtime` looks again for a
-    late input.
+    not the policy's own source, or `input`, a pandas DataFrame or an object with Arrow's C stream; `actor` is
+    who made the candidate, by default the system's account; `revise` is why a period that has a release gets
+    another; `engine` is what has to decide the fragments of a large table: it changes nothing, but a run is
+    refused where the store's owner does not name it. The outcome's state is published, awaiting_approval,
+    blocked, or waiting_for_input where `runtime` looks again for a late input.
 
     Raises ReleaseGateError, or one derived from it, where no candidate was made or judged.
     """
     with notify_on_exit(store):
-        return _release(policy, store, period, input_path, actor, revise, engine, runtime or Runtime())
+        given = _given(input_path, input)
+        return _release(policy, store, period, given, actor, revise, engine, runtime or Runtime())
+
+
+def _given(input_path: Location | None, table: object | None) -> Given | None:
+    """Return what is given in place of the policy's own source. Raises UsageError for two tables, or none."""
+    if table is None:
+        return input_path
+    if input_path is not None:
+        raise UsageError("is given beside input_path", where=table_object.WHERE, hint="Give one of the two.")
+    return TableObject(table)
 
 
 def _release(
     policy_path: Path,
     store_path: Path,
     period: str | None,
-    input_path: Location | None,
+    input_path: Given | None,
     actor: str | None,
     revise: str | None,
     engine: Literal["dask"] | None,
@@ -109,10 +124,11 @@ def _release(
     person_key(store.root)  # one that is of no use is told at once
     load_key(store.root)  # without it nothing could be published: better said before the work than after
     base = policy_path.resolve().parent
-    expected = ExpectedInput(policy, chosen, input_path, base, trusted)
-    late = runtime.await_input(expected, store, actor=who.name)
-    if late is not None:
-        return late
+    if not isinstance(input_path, TableObject):  # which is there
+        expected = ExpectedInput(policy, chosen, input_path, base, trusted)
+        late = runtime.await_input(expected, store, actor=who.name)
+        if late is not None:
+            return late
     run = CandidateRun("release", policy, store, chosen, actor=who.name, runtime=runtime)
     with run.observation as observed:
         return observed.ended(_run_stages(run, input_path, base, asked))
@@ -129,7 +145,7 @@ def period_of(policy: ReleasePolicy, period: str | None, runtime: Runtime) -> st
 
 
 def _run_stages(
-    run: CandidateRun, input_path: Location | None, base: Path, revision: Revision | None
+    run: CandidateRun, input_path: Given | None, base: Path, revision: Revision | None
 ) -> Outcome:
     """Carry the table through all stages, in their order."""
     policy, store, period = run.policy, run.store, run.period

@@ -11,7 +11,6 @@ from typing import Any
 
 from policy.errors import StoreError, UsageError, VerificationFailed, did_you_mean
 from policy.load import policy_from_document
-from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.plain_file import read_bytes
 from policy.recoding import Form
@@ -28,8 +27,7 @@ from services.runtime import Runtime
 from services.trust import trusted_in
 from tasks.history.following import may_follow_nobody
 from tasks.intake.read import read_table
-from tasks.intake.sealed import input_digest
-from tasks.intake.source import input_file
+from tasks.intake.source import Given, recorded_name_and_digest
 from tasks.methods.registry import bound_method
 from tasks.staging.stage import stage
 from tasks.types import Progress, SourceTable, no_progress
@@ -65,7 +63,7 @@ class Reproduction:
 
 
 def reproduce(
-    store: ReleaseStore, release_id: str, input_path: Location | None = None, progress: Progress = no_progress
+    store: ReleaseStore, release_id: str, input_path: Given | None = None, progress: Progress = no_progress
 ) -> Reproduction:
     """Run the recorded policy over the same input beside the history of then, and compare the files.
 
@@ -95,13 +93,15 @@ def _source(
     policy: ReleasePolicy,
     record: CandidateRecord,
     release_id: str,
-    input_path: Location | None,
+    input_path: Given | None,
     trusted: Trusted,
     root: Path,
 ) -> SourceTable:
-    file = input_file(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
+    file = recorded_name_and_digest(
+        policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted
+    )
     if file is not None:  # told before what may be wrong with the columns of another table
-        _check_digest(root, file.name, input_digest(file, trusted.objects), record, release_id)
+        _check_digest(root, *file, record, release_id)
     source = read_table(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     _check_digest(root, source.origin, source.digest, record, release_id)
     drawn = {policy.form(name) for name in policy.roles.quasi_identifiers} & {Form.REPLACED, Form.NOISED}

@@ -19,11 +19,12 @@ from tasks.intake.database import allowed_memory
 from tasks.intake.lengths import check_lengths
 from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
-from tasks.intake.source import SUFFIXES
+from tasks.intake.source import SUFFIXES as ALL_SUFFIXES
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, check_width, read_header
 from tasks.sql import identifier, literal
 
 Encoding = Literal["utf-8", "latin-1"]
+SUFFIXES = {suffix: kind for suffix, kind in ALL_SUFFIXES.items() if kind in ("csv", "parquet")}
 NO_STORE = Memory()  # a draft is made without a store, whose owner could limit its memory
 TOTAL = "(?:grand |sub)?(?:total|totals|sum|summe|gesamt|insgesamt|somme|suma|totale):?"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from policy.errors import InputError, did_you_mean
 from policy.model import ReleasePolicy
@@ -48,6 +48,28 @@ def check_columns(names: Sequence[str], policy: ReleasePolicy, where: str) -> No
             where=where,
             hint="Give it a role in the policy; roles.dropped leaves a column out.",
         )
+
+
+def check_same_columns(types: Mapping[str, str], first: Mapping[str, str], where: str, before: str) -> None:
+    """Hold the columns of a part of a table, with DuckDB's types, against those of its first file `before`.
+
+    Raises InputError for a column that only one of them has, and for one whose type is another.
+    """
+    for name in (*first, *types):
+        shown = display_column(name)
+        if name not in types or name not in first:
+            has = "has" if name in types else "lacks"
+            raise InputError(
+                f"{has} the column {shown}, unlike {before}",
+                where=where,
+                hint="All parts of a table have the same columns.",
+            )
+        if types[name] != first[name]:
+            raise InputError(
+                f"the column {shown} is {types[name]}, but {first[name]} in {before}",
+                where=where,
+                hint="Write the column with the same type in all parts of the table.",
+            )
 
 
 def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:

@@ -16,7 +16,7 @@ from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake.cells import native_number, number_text, text_cell
-from tasks.intake.columns import display_column
+from tasks.intake.columns import check_same_columns, display_column
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
 from tasks.sql import identifier
 
@@ -54,6 +54,16 @@ class FrameBuilder:
         self._source = policy.source
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
         self._pools: dict[str, dict[str, int]] = {name: {} for name in self.names}
+
+    def begin_file(self, types: dict[str, str], where: str) -> None:
+        """Take the next rows from the file `where`. Raises InputError where its columns have other types."""
+        check_same_columns(
+            {name: types[name] for name in self.names},
+            {name: self._types[name] for name in self.names},
+            where,
+            self._where,
+        )
+        self._where = where
 
     @property
     def selection(self) -> str:

@@ -14,7 +14,7 @@ import hashlib
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,11 @@ def input_digest(path: Location, objects: ObjectStore) -> str:
         return file_digest(path)
     with sealed(path, objects=objects) as found:
         return found.digest
+
+
+def digest_of_parts(digests: Sequence[str]) -> str:
+    """Return the digest of a table in one or several files: that of the file, or of theirs, a line each."""
+    return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ NEXT = "p2,Bob,40,York,cold\n"
 FILES: dict[str, tuple[str, bytes | str | None]] = {
     "no such file": ("gone.csv", None),
     "the path of a folder": ("", None),
-    "a name that tells no format": ("t.xlsx", HEAD + ROW),
+    "a name that tells no format": ("t.ods", HEAD + ROW),
     "an empty file": ("t.csv", ""),
     "a head and no rows": ("t.csv", HEAD),
     "no head line": ("t.csv", ROW + NEXT),

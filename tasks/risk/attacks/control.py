@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ def read_control(
     """Read the people of `linkage.control`, a path seen from `base`; None where the policy names no file.
 
     They have the columns of the roles, with the source's types and bounds, and are read without
-    `source.query`; how many they are and how many of their cells are missing is not held to the policy.
+    `source.query`, from the only sheet or table of a workbook or database. How many they are and how many of
+    their cells are missing is not held to the policy.
     Raises InputError where the file cannot be read, does not meet these, is the source, or where one of its
     people is in the source by `roles.key`.
     """
@@ -33,8 +35,16 @@ def read_control(
     found = trusted.located(named, base, "linkage.control")
     path = base / named if isinstance(found, Path) else found
     # A query need not look at the file that it is given: it could read the source once more.
-    file = policy.source.format if policy.source.format != "sql" else "auto"
-    written = policy.source.model_copy(update={"path": named, "query": None, "inputs": {}, "format": file})
+    file = policy.source.format if policy.source.format in ("csv", "parquet") else "auto"
+    own: dict[str, Any] = {
+        "path": named,
+        "query": None,
+        "inputs": {},
+        "format": file,
+        "sheet": None,
+        "table": None,
+    }
+    written = policy.source.model_copy(update=own)
     loose = Expectations(missing=1, unique_key=policy.expectations.unique_key)
     plain = policy.model_copy(update={"source": written, "expectations": loose})
     table = read_table(plain, input_path=None, period=period, base=base, trusted=trusted)

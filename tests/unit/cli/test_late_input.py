@@ -47,6 +47,22 @@ def test_a_file_that_is_there_and_has_settled_is_not_late(desk: Desk) -> None:
     assert look(wanted(desk), found.seen) == found
 
 
+def test_a_table_in_parts_is_late_while_one_of_them_is(desk: Desk) -> None:
+    parts = wanted(desk, path=["{period}.csv", "more.csv"])
+    table(desk)
+    found = look(parts)
+    assert (found.late, parts.paths[found.which].name) == ("is not there", "more.csv")
+    moment = time.time() - 3600
+    more = desk.table("more.csv")
+    os.utime(more, (moment, moment))
+    settled = look(parts, found.seen)
+    assert settled.late == ""
+    assert look(parts, settled.seen) == settled
+    more.write_text(more.read_text() + "\n")
+    os.utime(more, (moment, moment))
+    assert look(parts, settled.seen).late == "has changed since the last check"
+
+
 def test_a_file_that_is_not_there_is_late(desk: Desk) -> None:
     assert look(wanted(desk)) == InputCheck("is not there")
 

@@ -414,11 +414,12 @@ def test_a_bad_csv_file_is_one_clear_error(tmp_path: Path, case: str) -> None:
             "cannot be read (EOFError)\n  The file is damaged or is not a gzip file.",
         ),
         (
-            "t.xlsx",
+            "t.ods",
             b"x",
             (
                 "the format of the file is unknown\n"
-                "  Name it .csv, .csv.gz, .tsv, .tsv.gz, .parquet, or set source.format to csv or parquet."
+                "  Name it .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .xlsx, .sqlite, .sqlite3, .db, or set "
+                "source.format."
             ),
         ),
         ("t.parquet", b"", "the file is empty\n  Give a Parquet file with rows."),

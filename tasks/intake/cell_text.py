@@ -1,0 +1,46 @@
+"""One cell of Python's types as the text that a CSV file would hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+
+
+class NoCell(TypeError):
+    """A cell holds something else than a text, a number, a truth value or a time."""
+
+
+def cell_text(cell: object) -> str | None:
+    """Return a cell as text, None if it is missing: ISO 8601 for times, true or false, digits for numbers.
+
+    A time at midnight is written as its date alone. NaN, NaT and NA are missing. Raises NoCell.
+    """
+    if cell is None or cell is pd.NaT or cell is pd.NA:
+        return None
+    if isinstance(cell, str):
+        return str(cell)
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    return _time(cell) if isinstance(cell, dt.date | dt.time | dt.timedelta) else _number(cell)
+
+
+def _number(cell: object) -> str | None:
+    if isinstance(cell, int | np.integer):
+        return str(int(cell))
+    if isinstance(cell, float | np.floating):
+        return None if np.isnan(cell) else repr(float(cell))
+    if isinstance(cell, Decimal):
+        return None if cell.is_nan() else str(cell)
+    raise NoCell
+
+
+def _time(cell: dt.date | dt.time | dt.timedelta) -> str:
+    if isinstance(cell, dt.timedelta):
+        return str(cell)
+    if isinstance(cell, dt.datetime):
+        midnight = cell.timetz() == dt.time()
+        return cell.date().isoformat() if midnight else cell.isoformat(sep=" ")
+    return cell.isoformat()

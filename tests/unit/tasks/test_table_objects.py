@@ -1,0 +1,198 @@
+"""Tables from memory: they are read as files are, have one digest, and tell no cell in an error."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from test_intake import CANARY, COLUMNS, HEADER, policy, read, written
+
+from policy.errors import InputError, ReleaseGateError, UsageError
+from tasks.intake.cell_text import NoCell, cell_text
+from tasks.intake.read import read_table
+from tasks.intake.table_object import TableObject
+from tasks.types import SourceTable
+
+NAMES = HEADER.strip().split(",")
+ROWS = [
+    ("p1", "Ann", 30.0, "Leeds", "flu", "ok", "Elm"),
+    ("p2", "Bob", None, "York", "cold", None, "Oak"),
+    ("p3", "Cy", 41.5, "?", "flu", "", "Elm"),
+]
+LINES = (
+    '["id","name","age","city","disease","note"]\n'
+    '["p1","Ann","30.0","Leeds","flu","ok"]\n'
+    '["p2","Bob",null,"York","cold",null]\n'
+    '["p3","Cy","41.5","?","flu",""]'
+)
+
+
+class Stream:
+    """What Arrow and Polars hand over, and DuckDB too: an object with Arrow's C stream of its rows."""
+
+    def __init__(self, rows: list[tuple[Any, ...]], types: str = "VARCHAR") -> None:
+        self._connection = duckdb.connect()
+        kinds = ", ".join(f"{name} {'DOUBLE' if name == 'age' else types}" for name in NAMES)
+        self._connection.execute(f"CREATE TABLE t ({kinds})")
+        for row in rows:
+            self._connection.execute(f"INSERT INTO t VALUES ({', '.join('?' * len(NAMES))})", row)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._connection.table("t").__arrow_c_stream__()
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(ROWS, columns=NAMES)
+
+
+def taken(table: object, **source: Any) -> SourceTable:
+    return read_table(policy(**source), input_path=TableObject(table), period="2024Q1", base=Path("nowhere"))
+
+
+def refused(table: object, **source: Any) -> ReleaseGateError:
+    """Return the error, which must hold no cell, in itself or in what caused it."""
+    with pytest.raises(ReleaseGateError) as caught:
+        taken(table, **source)
+    error = caught.value
+    assert CANARY not in str(error) + repr(error)
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert len(str(error).splitlines()) <= 2
+    return error
+
+
+@pytest.mark.parametrize("made", [frame, lambda: Stream(ROWS)], ids=["pandas", "arrow"])
+def test_an_object_is_read_as_the_file_with_its_rows(tmp_path: Path, made: Any) -> None:
+    file = written(
+        tmp_path, HEADER + "p1,Ann,30.0,Leeds,flu,ok,Elm\np2,Bob,,York,cold,,Oak\np3,Cy,41.5,?,flu,,Elm\n"
+    )
+    found, same = taken(made(), missing=["", "?"]), read(file, missing=["", "?"])
+    pd.testing.assert_frame_equal(found.frame, same.frame)
+    assert [*found.frame.columns] == COLUMNS
+    assert found.identifiers is not None
+    assert found.identifiers["name"].tolist() == ["Ann", "Bob", "Cy"]
+    assert found.origin == "object"
+
+
+def test_the_digest_is_that_of_the_rows_as_lines_of_json(tmp_path: Path) -> None:
+    expected = hashlib.sha256(LINES.encode()).hexdigest()
+    categories = frame().astype({"city": "category", "disease": "category"})
+    texts = frame().astype({name: "str" for name in NAMES if name != "age"})
+    many_small = pd.concat([frame().iloc[:1], frame().iloc[1:]])
+    for table in (
+        frame(),
+        Stream(ROWS),
+        categories,
+        texts,
+        many_small,
+        frame().set_index(np.array([5, 5, 1])),
+    ):
+        assert taken(table).digest == expected
+
+
+def test_another_cell_and_another_order_of_rows_have_another_digest() -> None:
+    cells = frame().astype(object)
+    digests = {taken(frame()).digest, taken(frame().iloc[::-1]).digest}
+    for row, column in ((0, "name"), (1, "note"), (2, "note"), (0, "age")):
+        other = cells.copy()
+        other.loc[row, column] = "7"
+        digests.add(taken(other).digest)
+    assert len(digests) == 6
+
+
+def test_a_dropped_column_is_not_read_and_decides_no_digest() -> None:
+    strange = frame().assign(street=[{CANARY}, object(), [1, 2]])
+    assert taken(strange).digest == taken(frame()).digest
+    assert taken(strange).frame.equals(taken(frame()).frame)
+
+
+def test_a_query_reads_an_object_as_input() -> None:
+    found = taken(frame(), query="SELECT * FROM input WHERE city <> 'York'")
+    assert found.frame["id"].tolist() == ["p1", "p3"]
+    assert (found.origin, found.digest) == ("object", taken(frame()).digest)
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (None, None),
+        (pd.NaT, None),
+        (pd.NA, None),
+        (float("nan"), None),
+        (np.float64("nan"), None),
+        (Decimal("NaN"), None),
+        ("", ""),
+        (True, "true"),
+        (np.False_, "false"),
+        (7, "7"),
+        (np.int8(-7), "-7"),
+        (0.1, "0.1"),
+        (np.float64(3), "3.0"),
+        (Decimal("1.50"), "1.50"),
+        (dt.date(2024, 2, 29), "2024-02-29"),
+        (dt.datetime(2024, 2, 29), "2024-02-29"),  # noqa: DTZ001
+        (dt.datetime(2024, 2, 29, 8, 30), "2024-02-29 08:30:00"),  # noqa: DTZ001
+        (pd.Timestamp("2024-02-29"), "2024-02-29"),
+        (dt.datetime(2024, 2, 29, tzinfo=dt.UTC), "2024-02-29 00:00:00+00:00"),
+        (dt.time(8, 30), "08:30:00"),
+        (dt.timedelta(hours=30), "1 day, 6:00:00"),
+    ],
+)
+def test_a_cell_as_text(cell: object, text: str | None) -> None:
+    assert cell_text(cell) == text
+
+
+@pytest.mark.parametrize("cell", [b"x", [1], {}, object(), 1j])
+def test_what_is_no_cell_is_refused(cell: object) -> None:
+    with pytest.raises(NoCell):
+        cell_text(cell)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    for table in (None, [1, 2], "people.csv", {"a": [1]}, np.zeros((2, 2))):
+        with pytest.raises(UsageError, match=r"^input: is no table, but "):
+            TableObject(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (frame().assign(city=[[CANARY], "a", "b"]), "the column 'city' has cells that are no text, number, "),
+        (frame().assign(city=[CANARY.encode(), "a", "b"]), "the column 'city' has cells that are no text"),
+        (frame().rename(columns={"age": 3}), "the name of column 3 is no text"),
+        (frame().rename(columns={"name": "id"}), "columns 1 and 2 have the same name, 'id'"),
+        (frame().rename(columns={"name": " "}), "column 2 has no name"),
+        (frame().rename(columns={"city": "town"}), "the column 'city' of the policy's roles is missing"),
+        (frame().assign(phone="1"), "the column 'phone' has no role"),
+        (pd.DataFrame({CANARY: [1]}), "none of its 1 column is in the roles of the policy"),
+        (frame().iloc[:0], "gives no rows"),
+        (frame().assign(city=CANARY * 8000), "the column 'city' has a cell of more than 65,536 characters"),
+        (frame().assign(city=pd.Series([f"{CANARY}\ud800"] * 3, dtype=object)), "cannot be read ("),
+        (frame().assign(age=pd.period_range("2024", periods=3, freq="M")), "cannot be read ("),
+        (frame()["age"].to_frame(), "the column 'id' of the policy's roles is missing"),
+    ],
+)
+def test_a_bad_object_is_refused_in_one_line(table: object, message: str) -> None:
+    error = refused(table)
+    assert isinstance(error, InputError)
+    assert error.where == "input"
+    assert error.message.startswith(message)
+
+
+def test_a_stream_without_a_row_is_refused() -> None:
+    assert refused(Stream([])).message == "gives no rows"
+
+
+def test_a_stream_that_breaks_is_refused_and_tells_nothing_of_it() -> None:
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise ValueError(CANARY)
+
+    assert refused(Broken()).message.startswith("cannot be read (")
