@@ -19,7 +19,7 @@ def text_or_missing(name: str, tokens: Iterable[str]) -> str:
     """Return the column as text, NULL where a cell is one of the tokens, under the column's name."""
     column = identifier(name)
     text = f"CAST({column} AS VARCHAR)"
-    # Neither NOT IN nor list_contains: DuckDB makes a join of five texts or more, and the rows lose their order.
+    # Neither NOT IN nor list_contains: DuckDB makes a join of five texts or more, and rows lose their order.
     known = " AND ".join(f"{text} <> {literal(token)}" for token in tokens)
     return f"CASE WHEN {known} THEN {text} END AS {column}"
 

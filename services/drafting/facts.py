@@ -84,9 +84,33 @@ class TableFacts:
         return tuple(row[0] for row in self.connection.execute(query).fetchall())
 
 
+@dataclass(frozen=True)
+class TableCells:
+    """A table that no policy describes: its cells as text, in the table `cells` of `connection`."""
+
+    names: tuple[str, ...]
+    rows: int
+    delimiter: str
+    encoding: Encoding
+    connection: duckdb.DuckDBPyConnection
+
+
 @contextmanager
 def table_facts(table: Path) -> Iterator[TableFacts]:
     """Read a CSV (also .gz) or Parquet file and count; the facts are good inside the `with`.
+
+    Raises as `table_cells` does. No message holds a cell.
+    """
+    with table_cells(table) as cells:
+        con = cells.connection
+        missing = _blank_missing(con, cells.names)
+        columns = tuple(_column(con, name, cells.rows) for name in cells.names)
+        yield TableFacts(cells.rows, columns, cells.delimiter, cells.encoding, missing, con)
+
+
+@contextmanager
+def table_cells(table: Path) -> Iterator[TableCells]:
+    """Read a CSV (also .gz) or Parquet file; the cells are there inside the `with`.
 
     Raises UsageError where there is no such file or its kind is unknown, InputError where it cannot be
     read as a table of at least one row. No message holds a cell.
@@ -101,10 +125,10 @@ def table_facts(table: Path) -> Iterator[TableFacts]:
             hint=f"Give a file named {', '.join(SUFFIXES)}.",
         )
     with sealed(table) as copy:
-        yield from _facts(copy, kind)
+        yield from _cells(copy, kind)
 
 
-def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
+def _cells(table: SealedFile, kind: str) -> Iterator[TableCells]:
     delimiter = ","
     encoding: Encoding = "utf-8"
     file = literal(str(table.path))
@@ -123,14 +147,11 @@ def _facts(table: SealedFile, kind: str) -> Iterator[TableFacts]:
     with own_database(NO_STORE) as con:
         _load(con, reader, table, bounded=kind == "parquet")
         con.execute("SET enable_external_access = false")
-        names = [row[0] for row in con.execute("DESCRIBE cells").fetchall()]
+        names = tuple(row[0] for row in con.execute("DESCRIBE cells").fetchall())
         rows = int(_row(con, "SELECT count(*) FROM cells")[0])
         if not rows:
-            raise InputError("the table has no rows", where=table.shown, hint="Draft from a table with rows.")
-        missing = _blank_missing(con, names)
-        yield TableFacts(
-            rows, tuple(_column(con, name, rows) for name in names), delimiter, encoding, missing, con
-        )
+            raise InputError("the table has no rows", where=table.shown, hint="Give a table with rows.")
+        yield TableCells(names, rows, delimiter, encoding, con)
 
 
 def _load(con: duckdb.DuckDBPyConnection, reader: str, table: SealedFile, *, bounded: bool) -> None:
@@ -184,7 +205,7 @@ def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
     return delimiter, names
 
 
-def _blank_missing(con: duckdb.DuckDBPyConnection, names: list[str]) -> tuple[str, ...]:
+def _blank_missing(con: duckdb.DuckDBPyConnection, names: Sequence[str]) -> tuple[str, ...]:
     """Set cells that say "unknown" to null; return the ways in which the table says it."""
     tokens = ", ".join(map(literal, MISSING_TOKENS))
     found: set[str] = {""}
