@@ -62,8 +62,8 @@ def _summary(of: AssessedTable) -> list[str]:
     ]
     for name, risk in of.measures.sensitive.items():
         said.append(
-            f"The value of {name} is certain for {number_of(risk.certain_people, *noun)} to somebody who finds "
-            "their class."
+            f"The value of {name} is certain for {number_of(risk.certain_people, *noun)} to somebody who "
+            "finds their class."
             if risk.certain_people
             else f"In no class is the value of {name} the same for all."
         )

@@ -72,7 +72,7 @@ def column_list(option: str, text: str) -> tuple[str, ...]:
         names = tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True)))
     except (csv.Error, StopIteration):
         names = ("",)
-    if not all(names):
+    if not names or not all(names):
         raise UsageError("has an empty entry", where=option, hint="Separate the names with commas.")
     return names
 

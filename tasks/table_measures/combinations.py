@@ -138,7 +138,7 @@ def _by_size(
         fewest = int(size.sum())
         for chosen in combinations(codes, n_known):
             _, group = distinct_rows(chosen)
-            rows = np.bincount(group, weights=size)
+            rows = np.asarray(np.bincount(group, weights=size), dtype=np.float64)
             fewest = min(fewest, int(rows.min()))
             for name, each in counts.items():
                 if greatest[name] == 1:

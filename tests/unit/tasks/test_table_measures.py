@@ -129,9 +129,7 @@ def test_households_count_for_the_models_and_people_for_identity() -> None:
     assert found.people_in_classes_under["2"] == 0
 
 
-ROWS = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=14
-)
+ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=14)
 
 
 def _coded(rows: list[tuple[int, int, int]]) -> tuple[CodedTable, list[slow.Row]]:
