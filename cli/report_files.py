@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from cli.page_files import write_page
 from cli.progress import progress_reporter
 from policy.errors import StoreError, UsageError, did_you_mean
 from release_store.canonical import file_digest
 from release_store.db import queries
 from release_store.db.connection import connect
 from release_store.db.figures import read_figures
-from release_store.guarded_files import resolved
 from release_store.snapshot import read_snapshot
 from release_store.store import ReleaseStore
 from reports.documents import Document
@@ -25,9 +23,6 @@ from reports.site.places import places_of
 from reports.site.reading import refusing_alterations
 from reports.site.release_pages import ReleasePage, ReleasePageReader
 from services.trust import use_memory_of
-
-_MARK = b'<meta name="generator" content="releasegate report">'
-_HEAD = 4096  # bytes in which the mark stands
 
 
 def write_site(store: ReleaseStore, out: Path | None, *, series: str | None, evidence: bool) -> Document:
@@ -59,13 +54,7 @@ def write_report(
     use_memory_of(store.root, reads_only=True)
     data, leaf = _report(store, identifier)
     path = out or Path(f"{identifier}.html")
-    try:
-        _check(path, store.root)
-        _put(data, path)
-    except OSError as error:
-        raise UsageError(
-            f"cannot be written ({type(error).__name__})", where=str(path), hint="Choose another with --out."
-        ) from None
+    write_page(data, path, "--out", store.root)
     return {
         "path": str(path),
         "sha256": file_digest(path),
@@ -99,30 +88,3 @@ def _report(store: ReleaseStore, identifier: str) -> tuple[bytes, ReleasePage]:
             with suppress(Exception):  # what is kept may be any JSON: the next leaf has less of it
                 return page(leaf.sheet), leaf
     raise AssertionError("the last leaf has no sheet")
-
-
-def _put(data: bytes, path: Path) -> None:
-    """Put the file in its place whole, to be read by its owner alone."""
-    handle, beside = tempfile.mkstemp(prefix=".releasegate-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-
-
-def _check(path: Path, root: Path) -> None:
-    """Refuse a file in the store, and one that is no page: it is not to be written over."""
-    if resolved(path).is_relative_to(root.resolve()):
-        raise UsageError("is inside the store", where=str(path), hint="Choose another file with --out.")
-    if path.is_symlink() or (path.exists() and not (path.is_file() and _is_page(path))):
-        raise UsageError(
-            "exists already, and is no report", where=str(path), hint="Choose another file with --out."
-        )
-
-
-def _is_page(path: Path) -> bool:
-    with path.open("rb") as file:
-        return _MARK in file.read(_HEAD)

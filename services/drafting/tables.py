@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from policy.text import number_of
 from policy.trusted import Memory
 from tasks.intake.cells import BLANKS
 from tasks.intake.columns import check_distinct, display_column
-from tasks.intake.database import allowed_memory
+from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.lengths import check_lengths
 from tasks.intake.lines import LONGEST_LINE, count_records
 from tasks.intake.sealed import SealedFile, sealed
@@ -48,6 +49,26 @@ class _File:
     written: tuple[str, ...]
     delimiter: str | None = None
     encoding: Encoding | None = None
+
+
+@dataclass(frozen=True)
+class TableCells:
+    """A table that no policy describes: its cells as text, in the table `cells` of `connection`."""
+
+    names: tuple[str, ...]
+    connection: duckdb.DuckDBPyConnection
+
+
+@contextmanager
+def table_cells(table: Path) -> Iterator[TableCells]:
+    """Read a CSV (also .gz) or Parquet file; the cells are there inside the `with`.
+
+    Raises UsageError where there is no such file or its kind is unknown, InputError where it cannot be
+    read as a table of at least one row. No message holds a cell.
+    """
+    with own_database(NO_STORE) as con:
+        loaded = load_tables(con, [table])
+        yield TableCells(loaded.names, con)
 
 
 def load_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[Path]) -> Loaded:

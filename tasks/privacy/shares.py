@@ -32,8 +32,8 @@ class Alpha:
 def gains(counts: IntArray, overall: IntArray) -> FloatArray:
     """Return the greatest (p - q) / q over the values of each group (..., m), (...,); at least 0.
 
-    p is a value's share in the group, q in the table, `overall` (m,) (Cao and Karras, 2012). A value that the
-    table does not have has a gain without end.
+    p is a value's share in the group, q in the table, `overall` (m,) or as `counts`, where each group has
+    columns of its own (Cao and Karras, 2012). A value that the table does not have has a gain without end.
     """
     shares, whole = _both(counts, overall)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,4 +81,6 @@ class Disclosure(BesideTheTable):
 
 def _both(counts: IntArray, overall: IntArray) -> tuple[FloatArray, FloatArray]:
     total = np.maximum(counts.sum(axis=-1, keepdims=True), 1)
-    return np.asarray(counts / total), np.asarray(overall / max(int(overall.sum()), 1))
+    return np.asarray(counts / total), np.asarray(
+        overall / np.maximum(overall.sum(axis=-1, keepdims=True), 1)
+    )

@@ -13,6 +13,7 @@ records are alone, f2 pairs are alike, and p is the sampling fraction (Elliot, 2
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -28,11 +29,17 @@ from tasks.types import BoolArray, FloatArray, IntArray
 class SudaScores:
     """Of n records and M attributes: `score` (n,), 0 for records without an MSU; `msus` (n, M), how many
     of each size 1, 2, ...; `contribution` (n, M), the share of the score from MSUs with the attribute.
+    `records` are how many records have each set of attributes as an MSU, of those sets that some record has.
     """
 
     score: FloatArray
     msus: IntArray
     contribution: FloatArray
+    records: Mapping[tuple[int, ...], int]
+
+    def by_attribute(self) -> FloatArray:
+        """Return each attribute's share of all scores, (M,); they add up to over 1, as MSUs share."""
+        return np.asarray(self.score @ self.contribution / max(float(self.score.sum()), 1.0))
 
 
 def suda(codes: NDArray[np.integer], largest: int | None = None) -> SudaScores:
@@ -48,6 +55,7 @@ def suda(codes: NDArray[np.integer], largest: int | None = None) -> SudaScores:
     m = min(largest, width - 1)
     score, msus, by_attribute = np.zeros(n), np.zeros((n, width), np.int64), np.zeros((n, width))
     below: dict[tuple[int, ...], BoolArray] = {(): np.full(n, n == 1)}
+    records: dict[tuple[int, ...], int] = {}
     for size in range(1, largest + 1):
         level: dict[tuple[int, ...], BoolArray] = {}
         weight = float(prod(range(width - m, width - size + 1)))
@@ -56,12 +64,14 @@ def suda(codes: NDArray[np.integer], largest: int | None = None) -> SudaScores:
             alone = smaller if smaller.all() else _alone(codes[:, chosen])
             level[chosen] = alone
             minimal = np.flatnonzero(alone & ~smaller)
+            if len(minimal):
+                records[chosen] = len(minimal)
             msus[minimal, size - 1] += 1
             score[minimal] += weight
             by_attribute[minimal[:, None], np.array(chosen)] += weight
         below = level
     contribution = by_attribute / np.where(score > 0, score, 1.0)[:, None]
-    return SudaScores(score, msus, contribution)
+    return SudaScores(score, msus, contribution, records)
 
 
 def dis_suda(codes: NDArray[np.integer], scores: SudaScores, fraction: float) -> FloatArray:

@@ -61,18 +61,28 @@ def people_of_classes(evidence: Evidence) -> FloatArray:
     if fraction is not None:
         return np.asarray(evidence.counted.size / fraction)
     weights, own = _weights(evidence), _own_classes(evidence)
+    found = class_weights(own, weights, evidence.source.person, evidence.classes.n_classes)
+    if not np.isfinite(found).all():
+        raise CannotTell(NOT_ADDED)
+    return found
+
+
+def class_weights(own: IntArray, weights: FloatArray, person: IntArray | None, n_classes: int) -> FloatArray:
+    """Add up the weights of each class's people, (n_classes,), infinite where they are too large to be added.
+
+    `own` (n,) is the class of each record, -1 for none, and `person` (n,) whose it is: who has several rows
+    in a class counts once, with the least of their weights there. O(n log n), without `person` O(n).
+    """
     inside = np.flatnonzero(own >= 0)
-    own, weights, person = own[inside], weights[inside], evidence.source.person
+    own, weights = own[inside], weights[inside]
     if person is not None:
         order = np.lexsort([weights, person[inside], own])
         person, own, weights = person[inside][order], own[order], weights[order]
         first = np.append(True, (np.diff(own) != 0) | (np.diff(person) != 0))[: len(own)]
         own, weights = own[first], weights[first]
-    found: FloatArray = np.zeros(evidence.classes.n_classes)
+    found: FloatArray = np.zeros(n_classes)
     with np.errstate(over="ignore"):
         np.add.at(found, own, weights)
-    if not np.isfinite(found).all():
-        raise CannotTell(NOT_ADDED)
     return found
 
 
@@ -155,8 +165,7 @@ def _singled_out(columns: dict[str, NDArray[np.generic]], fraction: float) -> tu
     """Return each column's share of all SUDA scores, largest first, and the largest DIS-SUDA probability."""
     codes = np.column_stack([distinct_rows([column])[1] for column in columns.values()])
     found = suda(codes, min(LARGEST, len(columns)))
-    shares = found.score @ found.contribution / max(float(found.score.sum()), 1.0)
-    ranked = sorted(zip(columns, shares.tolist(), strict=True), key=lambda one: -one[1])
+    ranked = sorted(zip(columns, found.by_attribute().tolist(), strict=True), key=lambda one: -one[1])
     return dict(ranked), float(dis_suda(codes, found, fraction).max())
 
 

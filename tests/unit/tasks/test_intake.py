@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from policy.errors import InputError, ReleaseGateError, UsageError
 from policy.model import ReleasePolicy
+from tasks.intake.cells import known
 from tasks.intake.frame import frame_digest
 from tasks.intake.read import read_table
 from tasks.intake.sealed import sealed
@@ -564,3 +565,12 @@ def test_every_quoted_text_comes_back_as_it_was(
     ]
     frame = read(written(folder, HEADER + "".join(lines)), missing=[], line_breaks=True).frame
     assert frame[["city", "disease", "note"]].to_numpy().tolist() == [list(row) for row in rows]
+
+
+def test_rows_have_the_order_of_the_file_however_many_texts_say_that_a_cell_is_missing() -> None:
+    missing = ("", "?", "NA", "N/A", "NULL", "nan")
+    with duckdb.connect() as con:
+        con.execute("SET threads = 2")
+        con.execute("CREATE TABLE cells AS SELECT i::VARCHAR AS cell FROM range(300_000) t(i)")
+        found = con.execute(f"SELECT {known('cell', missing)} AS cell FROM cells").fetchnumpy()["cell"]
+    assert np.array_equal(found.astype(np.int64), np.arange(300_000))

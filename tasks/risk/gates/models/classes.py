@@ -8,6 +8,7 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult
+from tasks.privacy import ranges
 from tasks.privacy.diversity import entropy
 from tasks.risk.evidence import Evidence
 from tasks.risk.gates.models.checks import at_least, at_most, numbers_of, sensitive_counts
@@ -30,14 +31,9 @@ def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) 
     The model is (k,e)-anonymity (Zhang et al., 2007). A missing number is no number: it does not widen
     the range. Raises CannotTell where a numeric attribute has a value that is not a finite number.
     """
-    present = classes.counts[attribute] > 0
     if policy.roles.sensitive[attribute].type == "categorical":
-        return np.asarray(present.sum(axis=1), dtype=np.float64)
-    numbers = numbers_of(classes, attribute, policy)
-    known = present & ~np.isnan(numbers)
-    high = np.where(known, numbers, -np.inf).max(axis=1, initial=-np.inf)
-    low = np.where(known, numbers, np.inf).min(axis=1, initial=np.inf)
-    return np.where(known.any(axis=1), high - low, 0.0)
+        return np.asarray((classes.counts[attribute] > 0).sum(axis=1), dtype=np.float64)
+    return ranges.ranges(classes.counts[attribute], numbers_of(classes, attribute, policy))
 
 
 def relative_ranges(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
@@ -45,10 +41,7 @@ def relative_ranges(classes: EquivalenceClasses, attribute: str, policy: Release
 
     A class without a number has a range of 0. Raises CannotTell where a value is no finite number.
     """
-    numbers = numbers_of(classes, attribute, policy)
-    known = (classes.counts[attribute] > 0) & ~np.isnan(numbers)
-    largest = np.where(known, np.abs(numbers), 0.0).max(axis=1, initial=0.0)
-    return np.asarray(spreads(classes, attribute, policy) / np.where(largest > 0, largest, 1.0))
+    return ranges.relative_ranges(classes.counts[attribute], numbers_of(classes, attribute, policy))
 
 
 def limits_of(evidence: Evidence, field: str) -> dict[str, float]:
