@@ -19,7 +19,8 @@ def draft(
         list[Path],
         typer.Argument(metavar="TABLE", help="CSV or Parquet files with the same columns."),
     ],
+    trial: Annotated[bool, typer.Option(help="Try the policy on the last table.")] = True,
 ) -> int:
     """Draft a commented policy from tables."""
-    sys.stdout.write(draft_policy(*tables))
+    sys.stdout.write(draft_policy(*tables, trial=trial))
     return 0

@@ -29,15 +29,16 @@ from services.drafting.yaml_text import scalar as _scalar
 UNDECIDED = "DECIDE"
 
 
-def draft(table: Path, *more: Path) -> str:
+def draft(table: Path, *more: Path, trial: bool = True) -> str:
     """Return the text of a commented policy guessed from CSV or Parquet files, each a period's table.
 
     It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
     50 values; never a value of another column, but for customary ways to write that one is unknown. The
-    policy is tried on the last table: its method is the one that loses least, and its limits are those that
-    the table keeps. Where no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE
-    stands in its place, and the policy does not load until a person has replaced it. Raises UsageError where
-    there is no such file, InputError where one is no table or lacks a column of another.
+    policy is tried on the last table, unless `trial` is false: its method is the one that loses least, and
+    its limits are those that the table keeps. Where no sensitive attribute or no quasi-identifier is
+    recognised, a line marked DECIDE stands in its place, and the policy does not load until a person has
+    replaced it. Raises UsageError where there is no such file, InputError where one is no table or lacks a
+    column of another.
     """
     tables = [table, *more]
     with table_facts(table, *more) as facts:
@@ -48,7 +49,7 @@ def draft(table: Path, *more: Path) -> str:
             *_expectations(facts, guesses),
             *privacy_lines(guesses),
         ]
-    lines += _tail(_trial("\n".join(lines), tables[-1]))
+    lines += _tail(_trial("\n".join(lines), tables[-1]) if trial else None)
     return "\n".join([*lines, "", *_next(tables)]) + "\n"
 
 

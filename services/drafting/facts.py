@@ -195,7 +195,7 @@ def _column(
         distinct_share=distinct_share,
         largest_missing_share=largest_missing_share,
         date_format=date_format,
-        years=_years(con, column) if date_format else None,
+        years=_years(con, column) if known > 0 and not numeric else None,
         code=code_of(words, looked_at),
         lost_zeros=lost_zeros(words, looked_at),
         order=order_of(few),
@@ -205,10 +205,12 @@ def _column(
 
 
 def _years(con: duckdb.DuckDBPyConnection, column: str) -> tuple[int, int] | None:
-    """Return the first and the last year of a column of dates."""
-    years = f"year(try_cast({column} AS DATE))"
-    first, last = con.execute(f"SELECT min({years}), max({years}) FROM cells").fetchall()[0]
-    return None if first is None else (first, last)
+    """Return the first and the last year of a column of dates, read as yyyy-mm-dd; None of another column."""
+    text = f"CASE WHEN regexp_matches({column}, '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') THEN {column} END"
+    years = f"year(try_cast({text} AS TIMESTAMP))"
+    query = f"SELECT min({years}), max({years}), count({years}) = count({column}) FROM cells"
+    first, last, complete = con.execute(query).fetchall()[0]
+    return (first, last) if complete else None
 
 
 def _row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[float, ...]:

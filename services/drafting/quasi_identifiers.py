@@ -8,8 +8,8 @@ from dataclasses import replace
 from policy.text import number_of
 from services.drafting.bounds import rounded_outwards
 from services.drafting.facts import ColumnFacts, TableFacts
-from services.drafting.guesses import CODE_WORDS, Guess
-from services.drafting.hierarchies import FEWEST_ROWS, MOST_VALUES, OTHERS, drafted_hierarchy, lines_of
+from services.drafting.guesses import CODE_WORDS, MANY_VALUES, Guess
+from services.drafting.hierarchies import FEWEST_ROWS, OTHERS, drafted_hierarchy, lines_of
 from services.drafting.words import words_of
 from services.drafting.yaml_text import listed, scalar
 from tasks.sql import identifier
@@ -106,7 +106,7 @@ def _category(facts: TableFacts, column: ColumnFacts, beside: Sequence[str]) -> 
         return
     found = None if column.distinct < 3 else drafted_hierarchy(facts.connection, column.name, beside)
     if found is None:
-        if column.distinct <= MOST_VALUES:
+        if column.distinct <= MANY_VALUES:
             yield from _values(facts.values(column.name))
         else:
             yield f"      # {column.distinct} rare values: drop it, or write a `hierarchy` for it."

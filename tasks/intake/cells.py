@@ -11,6 +11,7 @@ from tasks.sql import identifier, literal
 
 BLANKS = " \t\r\n\u00a0\u202f"  # the last two are blanks at which no line is broken
 FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465  # 1900-03-01, from which spreadsheets agree, and 9999-12-31
+_BETWEEN = "\x1f"  # the control character between units
 _ANY_BLANK = "[ \u00a0\u202f]"
 
 
@@ -21,10 +22,13 @@ def stripped(text: str) -> str:
 
 def known(text: str, missing: Sequence[str]) -> str:
     """Return the SQL of a text, NULL where it is one of the marks of a missing value."""
+    if not missing:
+        return text
     # Neither NOT IN nor list_contains: DuckDB makes a join of five texts or more, and rows lose their order.
-    for mark in missing:
-        text = f"nullif({text}, {literal(mark)})"
-    return text
+    # Nor nullif: it stands for its first text twice, and one in another has twice as many.
+    marks = literal("".join(f"{_BETWEEN}{mark}" for mark in missing) + _BETWEEN)
+    between = literal(_BETWEEN)
+    return f"CASE WHEN NOT contains({marks}, {between} || {text} || {between}) THEN {text} END"
 
 
 def text_cell(name: str, text: str, source: Source, missing: Sequence[str]) -> str:

@@ -163,8 +163,8 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "source.pth",
             "path",
             (
-                "path, query, inputs, format, delimiter, encoding, missing, missing_label, line_breaks, "
-                "quoted_delimiters, duplicates, strip, case, values, dates, decimal, thousands, wait"
+                "path, query, inputs, sheet, table, format, delimiter, encoding, missing, missing_label, "
+                "line_breaks, quoted_delimiters, duplicates, strip, case, values, dates, decimal, thousands, wait"
             ),
         ),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from benchmarks.untidy import UntidyTable
 from policy.errors import InputError
 from policy.load import parse_policy
 from policy.model import ReleasePolicy
-from services.drafting.draft import draft
+from services.drafting.draft import draft as draft_policy
 from tasks.intake.read import read_table
+
+draft = partial(draft_policy, trial=False)
 
 ROWS = 600
 
@@ -40,6 +43,8 @@ def differing(found: pd.DataFrame, table: UntidyTable) -> dict[str, list[tuple[A
         own, clean = found[name], table.clean[name]
         numbers = pd.api.types.is_numeric_dtype(own)
         right = [None if one is None else float(one) if numbers else one for one in clean]
+        if name == "date of birth":  # of which the year alone is read
+            right = [None if one is None else one[:4] for one in right]
         cells = own.astype(object).where(own.notna(), None)
         wrong = [(a, b) for a, b in zip(cells, right, strict=True) if a != b]
         if wrong:
@@ -77,7 +82,8 @@ def test_a_hospitals_table_is_read_right(tmp_path: Path) -> None:
         "8-14": ("14-Aug",),
     }
     assert policy.roles.key == "Patient No"
-    assert {"surname", "date of birth", "remarks"} <= set(policy.roles.identifiers)
+    assert {"surname", "remarks"} <= set(policy.roles.identifiers)
+    assert policy.roles.quasi_identifiers["date of birth"].type == "date"
     assert {"bed", "ward"} <= set(policy.roles.dropped)
     assert set(map(str, policy.roles.columns())) == set(table.clean.columns)
     assert differing(read(policy, file), table) == {}
