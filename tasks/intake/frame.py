@@ -15,14 +15,11 @@ from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake.columns import display_column
-from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
-from tasks.sql import identifier, text_or_missing
+from tasks.intake.expressions import column_expression, is_native, numeric_columns
+from tasks.intake.lengths import LONGEST_CELL, MOST_ROWS, MOST_VALUES, cell_too_long, check_lengths
 
-NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 LARGEST_POOL = 100_000
 ROWS_AT_ONCE = 100_000
-MOST_ROWS = 200_000_000
-MOST_VALUES = 50_000  # of a categorical attribute
 CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
 VECTOR = 2_048  # rows, as DuckDB hands them out
 MOST_VECTORS = 50
@@ -42,30 +39,17 @@ class FrameBuilder:
         self._wanted = roles.columns_read()
         self.identifiers = roles.identifiers
         self.names = [*self._wanted, *self.identifiers]
-        self.numeric = {*roles.numeric, *(n for n, a in roles.sensitive.items() if a.type == "numeric")}
-        if roles.unpublished_weight is not None:
-            self.numeric.add(roles.unpublished_weight)
-        self.native = {n for n in self.numeric if types[n].removeprefix("U").startswith(NATIVE_NUMBERS)}
+        self.numeric = numeric_columns(roles)
+        self.native = {name for name in self.numeric if is_native(types[name])}
         self.n_rows = 0
-        self._types = types
-        self._missing = policy.source.missing
+        self._expressions = {name: column_expression(policy, name, types[name]) for name in self.names}
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
         self._pools: dict[str, dict[str, int]] = {name: {} for name in self.names}
 
     @property
     def selection(self) -> str:
         """The SQL expressions of the wanted columns, in their order."""
-        return ", ".join(map(self._expression, self.names))
-
-    def _expression(self, name: str) -> str:
-        column, kind = identifier(name), self._types[name]
-        if name in self.native:
-            return f"CAST({column} AS DOUBLE) AS {column}"
-        if kind in ("FLOAT", "DOUBLE"):
-            return f"CASE WHEN NOT isnan({column}) THEN CAST({column} AS VARCHAR) END AS {column}"
-        if self._missing and (kind == "VARCHAR" or kind.startswith("ENUM")):
-            return text_or_missing(name, self._missing)
-        return f"CAST({column} AS VARCHAR) AS {column}"
+        return ", ".join(self._expressions[name] for name in self.names)
 
     def longest_row(self, connection: duckdb.DuckDBPyConnection, source: str) -> int:
         """Return the bytes of text in the longest row of the relation `source`: `check_lengths`."""

@@ -18,6 +18,8 @@ from tasks.sql import identifier
 LONGEST_CELL = 65_536  # characters
 LONGEST_ROW = 1 << 20  # bytes of text, as of a line of a CSV file
 MEMORY_SHARE = 0.5
+MOST_ROWS = 200_000_000
+MOST_VALUES = 50_000  # of a categorical attribute
 
 
 def check_lengths(

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Timer
 
 import duckdb
 
 from policy.errors import InputError, TransientFailure
 from policy.location import Location
 from policy.model import ReleasePolicy
-from policy.text import number_of
 from policy.trusted import Trusted
 from tasks.intake import frame
-from tasks.intake.columns import check_columns, check_distinct, display_column
-from tasks.intake.database import allowed_memory, own_database
+from tasks.intake.columns import check_columns
+from tasks.intake.database import own_database
 from tasks.intake.duplicates import without_duplicates
 from tasks.intake.frame import FrameBuilder, frame_digest
-from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
+from tasks.intake.load import (
+    HINT_QUOTES,
+    INPUT,
+    Files,
+    check_count,
+    checked_text,
+    file_problem,
+    files_of,
+    load_file,
+    rejected_row,
+    select_file,
+)
+from tasks.intake.query import in_sandbox
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import InputFile, TableSource, find_source
-from tasks.intake.statement import problem_of
-from tasks.intake.text import check_text, line_at, line_ends, overlong_rows, read_header
 from tasks.memory import spill_failure
-from tasks.sql import identifier, literal, text_or_missing
+from tasks.sql import identifier
 from tasks.types import SourceTable
 
-NO_CELL = "\0"  # stands in no file that passed `check_text`
-INPUT = "input"
 RESULT = "releasegate_result"
 WHOLE_INPUT = "SELECT * FROM input"
-QUERY_SECONDS = 3600.0
-HINT_QUOTES = "Put cells with a delimiter or quote in double quotes, and double the quotes in them."
-HINT_QUERY = "Try the query in DuckDB; the input file is called `input` there."
-Files = dict[str, tuple[InputFile, SealedFile]]
-
-# Parts of DuckDB's messages that repeat the query's own words. They are told only if they do stand in
-# the query, since the same messages can quote cells.
-OWN_WORDS = (
-    re.compile(r'Referenced column "([^"]+)" not found'),
-    re.compile(r'Referenced table "([^"]+)" not found'),
-    re.compile(r"(?:Table|Function|Scalar Function|Table Function) with name (\S+) does not exist"),
-    re.compile(r'syntax error at or near "([^"]+)"'),
-    re.compile(r'No files found that match the pattern "([^"]+)"'),
-    re.compile(r"when casting from source column (\w+)"),
-)
 
 
 def read_table(
@@ -75,7 +64,7 @@ def read_table(
     with ExitStack() as opened:
         files = {
             name: (file, opened.enter_context(sealed(file.path, file.check, file.objects)))
-            for name, file in _files(source).items()
+            for name, file in files_of(source).items()
         }
         built = _read(source, files, policy)
         frame, identifiers = built.frame(), built.identifying()
@@ -86,11 +75,6 @@ def read_table(
     return without_duplicates(table) if policy.source.duplicates == "removed" else table
 
 
-def _files(source: TableSource) -> dict[str, InputFile]:
-    own = {} if source.file is None else {INPUT: source.file}
-    return {**own, **source.inputs}
-
-
 def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> FrameBuilder:
     """Run the query, or read the whole file, and turn every error of DuckDB into one of ours."""
     connection = own_database()
@@ -99,8 +83,11 @@ def _read(source: TableSource, files: Files, policy: ReleasePolicy) -> FrameBuil
             builder, where = _read_whole(connection, *files[INPUT], policy), files[INPUT][1].shown
         else:
             for name, (file, table) in files.items():
-                _load(connection, name, file, table, policy)
-            builder, where = _run(connection, source.query, [*files], policy), "source.query"
+                load_file(connection, name, file, table, policy)
+            where = "source.query"
+            builder = in_sandbox(
+                connection, source.query, [*files], lambda query: _fetch(connection, query, policy, where)
+            )
     finally:
         connection.close()
     if builder.n_rows == 0:
@@ -112,170 +99,24 @@ def _read_whole(
     connection: duckdb.DuckDBPyConnection, file: InputFile, table: SealedFile, policy: ReleasePolicy
 ) -> FrameBuilder:
     """Read the table's file without a query, straight into the frame's columns."""
-    text = _checked_text(file, table, policy, own=True)
+    text = checked_text(file, table, policy, own=True)
     finding, hint = "", ""
     failure: TransientFailure | None = None
     try:
-        connection.execute(f"CREATE VIEW input AS {_select(file, table, text, policy)}")
+        connection.execute(f"CREATE VIEW input AS {select_file(file, table, text, policy)}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
         builder = _fetch(connection, WHOLE_INPUT, policy, table.shown, longest)
-        finding = _rejected(connection, table, policy) if text else ""
+        finding = rejected_row(connection, table, policy) if text else ""
         hint = HINT_QUOTES
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
-        finding, hint = _file_problem(error, table, text)
+        finding, hint = file_problem(error, table, text)
     if failure is not None:
         raise failure
     if finding:
         raise InputError(finding, where=table.shown, hint=hint)
-    _check_count(table, text, builder.n_rows)
+    check_count(table, text, builder.n_rows)
     return builder
-
-
-def _load(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    file: InputFile,
-    table: SealedFile,
-    policy: ReleasePolicy,
-) -> None:
-    """Copy a file into a table of the database in memory, so that a query needs no file."""
-    text = _checked_text(file, table, policy, own=False)
-    finding, hint, rows = "", "", 0
-    failure: TransientFailure | None = None
-    try:
-        connection.execute(f"CREATE TABLE {identifier(name)} AS {_select(file, table, text, policy)}")
-        finding = _rejected(connection, table, policy) if text else ""
-        hint = HINT_QUOTES
-        if text:
-            connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
-        counted = connection.execute(f"SELECT count(*) FROM {identifier(name)}").fetchone()
-        rows = counted[0] if counted else 0
-    except duckdb.Error as error:
-        failure = spill_failure(error, connection)
-        finding, hint = _file_problem(error, table, text)
-    if failure is not None:
-        raise failure
-    if finding:
-        raise InputError(finding, where=table.shown, hint=hint)
-    _check_count(table, text, rows)
-
-
-def _run(
-    connection: duckdb.DuckDBPyConnection, query: str, names: list[str], policy: ReleasePolicy
-) -> FrameBuilder:
-    """Run a policy's query where nothing can be opened and no setting changed, for as long as it may take."""
-    finding, hint = "", HINT_QUERY
-    failure: TransientFailure | None = None
-    interrupted = Event()
-
-    def interrupt() -> None:
-        interrupted.set()
-        connection.interrupt()
-
-    timer = Timer(QUERY_SECONDS, interrupt)
-    timer.daemon = True
-    try:
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        wrong = problem_of(connection, query, names)
-        if wrong is None:
-            timer.start()
-            return _fetch(connection, query.strip().rstrip(";"), policy, "source.query")
-        finding, hint = wrong
-    except duckdb.Error as error:
-        failure = spill_failure(error, connection)
-        finding = _query_problem(error, query)
-        if interrupted.is_set():
-            finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
-        elif isinstance(error, duckdb.OutOfMemoryException):
-            finding, hint = f"needs more than {allowed_memory()}", "Ask for less."
-    finally:
-        timer.cancel()
-    if failure is not None:
-        raise failure
-    raise InputError(finding, where="source.query", hint=hint)
-
-
-@dataclass(frozen=True)
-class _Text:
-    """What is known of a CSV text before it is parsed."""
-
-    header: list[str]
-    count: LineCount
-
-
-def _checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, own: bool) -> _Text | None:
-    """Check a CSV file's bytes, quotes and names; None for Parquet, whose columns DuckDB names.
-
-    `own`: it is the whole table, and its columns must be those of the roles.
-    """
-    if file.format == "parquet":
-        _check_parquet(table)
-        return None
-    encoding = policy.source.encoding
-    check_text(table, encoding)
-    names = read_header(table, encoding, file.delimiter)
-    if own:
-        check_columns(names, policy, table.shown)
-    else:
-        check_distinct(names, table.shown, tell=False)
-    banned = None if policy.source.quoted_delimiters else file.delimiter
-    counted = count_records(table, line_breaks=policy.source.line_breaks, banned=banned)
-    count, line = overlong_rows(table, encoding, file.delimiter, len(names))
-    if count:
-        raise InputError(
-            f"line {line} has more than {len(names)} cells, the number in line 1{_rows(count)}",
-            where=table.shown,
-            hint="Put cells that contain the delimiter in double quotes.",
-        )
-    return _Text(names, counted)
-
-
-def _check_parquet(table: SealedFile) -> None:
-    with table.open() as file:
-        start = file.read(4)
-        file.seek(max(table.size - 4, 0))
-        end = file.read(4)
-    if table.size == 0:
-        raise InputError("the file is empty", where=table.shown, hint="Give a Parquet file with rows.")
-    if start != b"PAR1" or end != b"PAR1":
-        cut = " (it is cut off)" if start == b"PAR1" else ""
-        raise InputError(
-            f"is not a Parquet file{cut}",
-            where=table.shown,
-            hint="Copy it again, or set source.format: csv.",
-        )
-
-
-def _check_count(table: SealedFile, text: _Text | None, n_rows: int) -> None:
-    """Hold the rows that were read against those that the text's line ends tell."""
-    if text is None:
-        return
-    told = text.count.records - 1
-    blank_too = n_rows == told and len(text.header) == 1
-    if n_rows != told - text.count.blank and not blank_too:
-        raise InputError(
-            f"has {number_of(told - text.count.blank, 'row')} by its line ends, but "
-            f"{number_of(n_rows, 'was', 'were')} read",
-            where=table.shown,
-            hint="Check its quotes and line ends.",
-        )
-
-
-def _select(file: InputFile, table: SealedFile, text: _Text | None, policy: ReleasePolicy) -> str:
-    place = literal(str(table.path))
-    if text is None:
-        return f"SELECT * FROM read_parquet({place}, hive_partitioning = false)"
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text.header)
-    cells = ", ".join(text_or_missing(name, policy.source.missing or (NO_CELL,)) for name in text.header)
-    return (
-        f"SELECT {cells} FROM read_csv({place}, columns = {{{columns}}}, "
-        f"delim = {literal(file.delimiter)}, quote = '\"', escape = '\"', header = true, "
-        f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
-        f"max_line_size = {2 * LONGEST_LINE}, encoding = '{policy.source.encoding}', "
-        "hive_partitioning = false, compression = 'none')"
-    )
 
 
 def _fetch(
@@ -305,49 +146,3 @@ def _fetch(
     except SystemError:  # DuckDB says nothing where memory ends in the midst of a chunk, and Python says that
         raise MemoryError from None
     return builder
-
-
-def _rejected(connection: duckdb.DuckDBPyConnection, table: SealedFile, policy: ReleasePolicy) -> str:
-    """Return what is wrong with the first row that DuckDB rejected, or nothing."""
-    if not connection.execute("FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchall():
-        return ""  # the query left the file unread
-    first = connection.execute(
-        "SELECT line_byte_position, error_type, error_message FROM reject_errors "
-        "ORDER BY line_byte_position, byte_position LIMIT 1"
-    ).fetchone()
-    if first is None:
-        return ""
-    counted = connection.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchone()
-    rows = counted[0] if counted else 1
-    byte, kind, message = first
-    line = line_at(table, policy.source.encoding, byte - 1)
-    counts = re.fullmatch(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
-    if counts:
-        finding = f"line {line} has {number_of(int(counts[2]), 'cell')} where line 1 has {counts[1]}"
-    elif kind == "UNQUOTED VALUE":
-        finding = f"line {line} has a quote that opens or closes in the wrong place"
-    else:
-        finding = f"line {line} cannot be read ({kind.lower()})"
-    return finding + _rows(rows)
-
-
-def _rows(count: int) -> str:
-    return "" if count == 1 else f" ({count} such rows)"
-
-
-def _query_problem(error: duckdb.Error, query: str) -> str:
-    """Tell DuckDB's error by its type and the query's own words; its message may quote cells."""
-    words = (found[1] for pattern in OWN_WORDS if (found := pattern.search(str(error))))
-    own = next((word for word in words if word in query), None)
-    return f"fails ({type(error).__name__}){f' at {display_column(own)}' if own else ''}"
-
-
-def _file_problem(error: duckdb.Error, table: SealedFile, text: _Text | None) -> tuple[str, str]:
-    if text is not None and len(ends := line_ends(table)) > 1:
-        return (
-            f"its lines end in different ways ({', '.join(ends)})",
-            "Save the file with one kind of line end.",
-        )
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return f"needs more than {allowed_memory()}", "Split the table, or free memory."
-    return f"cannot be read ({type(error).__name__})", "The file may be damaged: export it again."
