@@ -74,7 +74,7 @@ def checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, o
     `own`: it is the whole table, and its columns must be those of the roles.
     """
     if file.format == "parquet":
-        _check_parquet(table)
+        check_parquet(table)
         return None
     encoding = policy.source.encoding
     check_text(table, encoding)
@@ -95,7 +95,8 @@ def checked_text(file: InputFile, table: SealedFile, policy: ReleasePolicy, *, o
     return CsvText(names, counted)
 
 
-def _check_parquet(table: SealedFile) -> None:
+def check_parquet(table: SealedFile) -> None:
+    """Raise InputError where a file does not begin and end as one of Parquet."""
     with table.open() as file:
         start = file.read(4)
         file.seek(max(table.size - 4, 0))

@@ -60,7 +60,7 @@ def in_sandbox(
         finding, hint = wrong
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
-        finding = _query_problem(error, query)
+        finding = query_problem(error, query)
         if interrupted.is_set():
             finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
         elif isinstance(error, duckdb.OutOfMemoryException):
@@ -72,7 +72,7 @@ def in_sandbox(
     raise InputError(finding, where="source.query", hint=hint)
 
 
-def _query_problem(error: duckdb.Error, query: str) -> str:
+def query_problem(error: duckdb.Error, query: str) -> str:
     """Tell DuckDB's error by its type and the query's own words; its message may quote cells."""
     words = (found[1] for pattern in OWN_WORDS if (found := pattern.search(str(error))))
     own = next((word for word in words if word in query), None)
