@@ -108,6 +108,9 @@ def _table(
         problem = InputError(
             "needs more memory than it may take", where=source.where, hint="Split the table, or free memory."
         )
+    except duckdb.Error as error:  # its text may quote a cell
+        said = f"cannot be checked ({type(error).__name__})"
+        problem = InputError(said, where=source.where, hint="The file may be damaged: export it again.")
     except InputError as error:
         problem = error
     return (None, None), [finding_of(problem)]

@@ -1,0 +1,398 @@
+"""The check before a run: each thing that is wrong is one line, all at once, and no rare value is told."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.numbers import as_numbers
+from policy.errors import PolicyError, UsageError
+from policy.load import parse_policy
+from policy.period import first_day, last_day, period_form, period_with
+from services.checking.check import CheckResult, check
+from services.checking.model import model_findings
+from services.checking.period import name_finding
+from services.checking.values import value_findings
+from tasks.intake.cells import TABLE, Cells, cells_of
+from tasks.intake.source import find_source
+from tasks.validation.feasible import feasible
+from tests.support.small import MIXED, TWO_SENSITIVE, mixed_rows, policy_text, source_of, write_source
+from tests.support.timeouts import HANG_TIMEOUT
+
+ROOT = Path(__file__).resolve().parents[3]
+N = 40
+POLICY: dict[str, Any] = {
+    "series": "register",
+    "roles": {
+        "key": "id",
+        "identifiers": ["name"],
+        "quasi_identifiers": {
+            "age": {"type": "integer", "bounds": [0, 110]},
+            "city": {"type": "categorical", "values": ["Leeds", "York"]},
+        },
+        "sensitive": {"disease": {"stability": "stable", "values": ["flu", "cold", "none"]}},
+        "kept": ["ward"],
+        "kept_values": {"ward": ["a", "b"]},
+        "dropped": ["seen"],
+    },
+    "privacy": {"k": 5, "e": 2, "p_max": 0.9},
+    "method": {"name": "mondrian"},
+}
+
+
+def table(**columns: list[str]) -> dict[str, list[str]]:
+    """A table of 40 people with which nothing is wrong, with the columns given in place of its own."""
+    return {
+        "id": [f"p{i}" for i in range(N)],
+        "name": [f"name {i}" for i in range(N)],
+        "age": [str(20 + i) for i in range(N)],
+        "city": ["Leeds", "York"] * (N // 2),
+        "disease": ["flu", "cold", "none", "flu"] * (N // 4),
+        "ward": ["a", "b"] * (N // 2),
+        "seen": [f"2026-0{1 + i % 3}-11" for i in range(N)],
+        **columns,
+    }
+
+
+Checked = Callable[..., CheckResult]
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Checked:
+    """Return a function that writes a policy and a table, and checks them."""
+
+    def _checked(
+        columns: dict[str, list[str]] | None = None,
+        *,
+        period: str | None = "2026Q1",
+        file: str = "t.csv",
+        **sections: Any,
+    ) -> CheckResult:
+        policy = tmp_path / "policy.yaml"
+        policy.write_text(yaml.safe_dump({**copy.deepcopy(POLICY), **sections}, sort_keys=False))
+        if columns is not None:
+            _write(tmp_path / file, columns)
+        return check(policy, store=tmp_path / "store", period=period, input_path=tmp_path / file)
+
+    return _checked
+
+
+def _write(path: Path, columns: dict[str, list[str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _lines(found: CheckResult) -> list[str]:
+    """Return what is told, without the file's place."""
+    return [one.line.replace(f"{one.where}: ", "") for one in found.findings]
+
+
+def replaced(column: str, *cells: str) -> dict[str, list[str]]:
+    """Return the table with the first cells of a column replaced."""
+    before = table()[column]
+    return table(**{column: [*cells, *before[len(cells) :]]})
+
+
+def test_nothing_is_wrong_and_the_next_command_is_told(checked: Checked, tmp_path: Path) -> None:
+    found = checked(table())
+    assert (found.findings, found.exit_code, found.rows, found.columns) == ((), 0, N, 7)
+    named = f"{tmp_path}/policy.yaml --period 2026Q1 --input {tmp_path}/t.csv"
+    assert found.next_command == f"releasegate --store {tmp_path}/store run {named}"
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (replaced("id", "p1"), "column 'id': 2 of 40 rows share their key with another row"),
+        (replaced("id", ""), "column 'id': 1 of 40 rows have no key"),
+        (replaced("age", "forty"), "column 'age': 1 of 40 rows hold no finite number"),
+        (replaced("age", "1.5"), "column 'age': 1 of 40 rows hold a number that is not whole"),
+        (replaced("age", "200", "-1"), "column 'age': 2 of 40 rows lie outside the bounds 0 to 110"),
+        (
+            replaced("city", *["Leads"] * 5),
+            (
+                "column 'city': 5 of 40 rows hold a value that the policy does not allow: "
+                "'Leads' (5 rows) (did you mean 'Leeds'?)"
+            ),
+        ),
+        (
+            replaced("city", *["Leads"] * 5, "Hull", "Bath"),
+            (
+                "column 'city': 7 of 40 rows hold a value that the policy does not allow: "
+                "'Leads' (5 rows) (did you mean 'Leeds'?), 2 more values that fewer than 5 rows each have"
+            ),
+        ),
+        (
+            replaced("ward", "x"),
+            (
+                "column 'ward': 1 of 40 rows hold a value that the policy does not allow: "
+                "1 value that fewer than 5 rows have"
+            ),
+        ),
+        (
+            replaced("disease", *["hiv"] * 9),
+            (
+                "column 'disease': 9 of 40 rows hold a value that the policy does not allow: "
+                "1 value of a sensitive attribute"
+            ),
+        ),
+        (replaced("disease", "", "", ""), "column 'disease': 3 of 40 rows are missing; the limit is 5%"),
+        (
+            table(disease=["flu"] * N),
+            "column 'disease': 'disease' has 1 distinct value, fewer than privacy.e (2)",
+        ),
+    ],
+)
+def test_each_fault_of_the_cells_is_one_line(
+    checked: Checked, columns: dict[str, list[str]], told: str
+) -> None:
+    found = checked(columns)
+    (line,) = _lines(found)
+    assert line.startswith(f"{told}. ")
+    assert (found.exit_code, found.next_command) == (3, "")
+
+
+def test_all_findings_are_told_at_once(checked: Checked) -> None:
+    found = checked({**replaced("age", "200"), "city": ["Hull"] * N, "phone": ["1"] * N})
+    said = " ".join(_lines(found))
+    assert len(found.findings) == 3
+    assert all(part in said for part in ("'phone' has no role", "bounds 0 to 110", "'Hull' (40 rows)"))
+
+
+def test_a_column_that_is_misspelt_is_told_from_both_sides(checked: Checked) -> None:
+    columns = table()
+    columns["cty"] = columns.pop("city")
+    assert _lines(checked(columns)) == [
+        (
+            "the column 'city' of the policy's roles is missing (did you mean 'cty'?). "
+            "Correct the name in roles, or the input."
+        ),
+        (
+            "the column 'cty' has no role (did you mean 'city'?). "
+            "Give it a role in the policy; roles.dropped leaves a column out."
+        ),
+    ]
+
+
+def test_a_line_of_cells_in_place_of_names_is_not_told(checked: Checked) -> None:
+    names = ["CANARY1", "CANARY2", "age", "CANARY3", "CANARY4", "CANARY5", "CANARY6"]
+    found = checked(dict(zip(names, table().values(), strict=True)))
+    assert "CANARY" not in repr(found)
+    assert _lines(found)[0].startswith(
+        "6 columns of the policy's roles are missing, and 6 columns of the input have no role. Line 1 must"
+    )
+
+
+def test_a_missing_file_and_a_wrong_one_are_told(checked: Checked) -> None:
+    assert _lines(checked()) == ["no such file. Give --input FILE, or correct source.path."]
+    source = {"inputs": {"more": "m.csv"}, "query": "select * from input, more"}
+    (found,) = checked(table(), source=source).findings
+    assert (Path(found.where).name, found.message) == ("m.csv", "no such file")
+
+
+def test_other_files_that_the_policy_names_are_looked_at(checked: Checked) -> None:
+    found = checked(table(), linkage={"control": "outside.csv"})
+    assert [(Path(one.where).name, one.message, one.hint) for one in found.findings] == [
+        ("outside.csv", "no such file", "Correct linkage.control, or the file.")
+    ]
+
+
+def test_a_policy_that_is_wrong_is_told_as_by_a_run(checked: Checked) -> None:
+    with pytest.raises(PolicyError, match="unknown field"):
+        checked(table(), privcy={"k": 3})
+    with pytest.raises(PolicyError, match="unknown method 'mondrain'"):
+        checked(table(), method={"name": "mondrain"})
+
+
+def test_a_period_of_another_form_is_told_as_by_a_run(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(yaml.safe_dump({**POLICY, "period": "quarterly"}))
+    with pytest.raises(UsageError, match="is no quarter"):
+        check(policy, store=tmp_path / "store", period="2026-01", input_path=tmp_path / "t.csv")
+
+
+def test_a_query_runs_in_the_sandbox_and_its_values_are_not_named(checked: Checked) -> None:
+    source = {"query": "select * replace ('CANARY' as city) from input"}
+    (line,) = _lines(checked(table(), source=source))
+    assert "40 of 40 rows hold a value that the policy does not allow: 1 value of the query" in line
+    for query in ("select * from read_text('/etc/passwd')", "select random() from input", "selec"):
+        found = checked(table(), source={"query": query})
+        assert [one.where for one in found.findings] == ["source.query"]
+        assert found.exit_code == 3
+
+
+def test_k_people_must_have_a_value_where_people_are_counted(checked: Checked) -> None:
+    columns = replaced("city", *["CANARY"] * 8)
+    columns["id"] = [*["p1"] * 8, *columns["id"][8:]]
+    found = checked(columns, rows="several")
+    assert "CANARY" not in repr(found)
+    assert "1 value that fewer than 5 people have" in " ".join(_lines(found))
+
+
+def test_removed_duplicates_are_not_counted(checked: Checked) -> None:
+    columns = {name: [cells[0], *cells] for name, cells in table().items()}
+    assert "share their key" in _lines(checked(columns))[0]
+    found = checked(columns, source={"duplicates": "removed"})
+    assert (found.findings, found.rows) == ((), N)
+
+
+RARE = st.text(alphabet="XYZ", min_size=6, max_size=6).map(lambda text: f"CANARY{text}")
+
+
+@given(
+    st.lists(RARE, min_size=1, max_size=4, unique=True),
+    st.sampled_from(["id", "name", "age", "city", "disease", "ward", "seen"]),
+)
+def test_no_value_of_fewer_than_k_rows_is_told(
+    tmp_path_factory: pytest.TempPathFactory, rare: list[str], column: str
+) -> None:
+    folder = tmp_path_factory.mktemp("canary")
+    (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY, sort_keys=False))
+    _write(folder / "t.csv", replaced(column, *rare))
+    found = check(folder / "policy.yaml", store=folder / "store", input_path=folder / "t.csv")
+    assert "CANARY" not in repr(found) + " ".join(one.line for one in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "period", "other"),
+    [
+        ("register-2026Q2.csv", "2026Q3", "2026Q2"),
+        ("register-2026q2.csv", "2026Q3", "2026q2"),
+        ("register_2026-07.csv", "2026Q3", None),
+        ("register_2026-05.csv", "2026Q3", "2026-05"),
+        ("register-2025.csv", "2026Q3", "2025"),
+        ("register-2026.csv", "2026Q3", None),
+        ("register-2026Q3.csv", "2026Q3", None),
+        ("register-2025Q1-2025Q4.csv", "2026Q3", None),
+        ("export-2026-10-02.csv", "2026Q3", None),
+        ("export-2026-10-02.csv", "2026-10-01", "2026-10-02"),
+        ("register-2026Q2.csv", "autumn", None),
+        ("register-99920261.csv", "2026Q3", None),
+    ],
+)
+def test_a_files_name_contradicts_a_period(name: str, period: str, other: str | None) -> None:
+    found = name_finding(name, period, name)
+    if other is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.line == (
+            f"warning: {name}: --period: is {period}, and the file's name says {other}. "
+            "Check --period and the input."
+        )
+
+
+def test_dates_that_lie_in_another_period_give_a_warning_alone(checked: Checked) -> None:
+    found = checked(table(), period="2026Q3")
+    assert _lines(found) == [
+        (
+            "warning: column 'seen': almost all of its dates are in 2026Q1, and --period is 2026Q3. "
+            "Check --period and the input."
+        )
+    ]
+    assert found.exit_code == 0
+    dotted = [f"{1 + i % 28}.02.2026 10:00" for i in range(N)]
+    assert "are in 2026-02" in _lines(checked(table(seen=dotted), period="2026-03"))[0]
+    born = [f"{1930 + i}-05-01" for i in range(N)]
+    assert checked(table(seen=born), period="2026Q3").findings == ()
+
+
+@given(st.dates(), st.sampled_from(["year", "quarter", "month", "week", "day"]))
+def test_a_period_begins_and_ends_where_its_days_do(day: Any, form: str) -> None:
+    period = period_with(day, form)
+    if not 1 < day.year < 9998:
+        return
+    first, last = first_day(period), last_day(period)
+    assert period_form(period) == form
+    assert first is not None
+    assert last is not None
+    assert first <= day <= last
+    assert period_with(first, form) == period_with(last, form) == period
+
+
+CELLS = st.lists(
+    st.one_of(
+        st.none(),
+        st.text(alphabet=" +-.0123456789eEnaif", min_size=1, max_size=8),
+        st.floats(allow_nan=False, width=32).map(str),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(CELLS)
+def test_a_number_is_what_a_run_takes_for_one(column: list[str | None]) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE {TABLE} (x VARCHAR)")
+        connection.executemany(f"INSERT INTO {TABLE} VALUES (?)", [(one,) for one in column])
+        cells = Cells(connection, "t", ("x",), frozenset(), len(column))
+        found = [one for (one,) in cells.all(f"SELECT {cells.number('x')} FROM {TABLE} ORDER BY rowid")]
+    wanted = as_numbers(pd.Series(column, dtype="str"))
+    assert [one is None for one in found] == np.isnan(wanted).tolist()
+    assert [one for one in found if one is not None] == wanted[~np.isnan(wanted)].tolist()
+
+
+@given(mixed_rows(1, 12), st.sampled_from([{}, {"e": 3}, {"k": 6, "p_max": 0.6}, {"h_min": 0.7}]))
+def test_the_whole_table_misses_what_validation_says(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], privacy: dict[str, Any]
+) -> None:
+    folder = tmp_path_factory.mktemp("whole")
+    models = {"distinct_l": {"min": 2}, "alpha_k": {"alpha": 0.7, "k": 2}}
+    text = policy_text(MIXED, TWO_SENSITIVE, privacy=privacy, gates={"models": models})
+    policy = parse_policy(text, folder / "policy.yaml")
+    path = write_source(folder / "t.csv", policy, rows)
+    source = find_source(policy, input_path=path, period="2026", base=folder)
+    with cells_of(source, policy) as cells:
+        found = [one.message for one in model_findings(cells, policy)]
+        assert not [one for one in value_findings(cells, policy) if "finite" in one.message]
+    assert found == [one.detail for one in feasible(source_of(policy, rows), policy) if not one.passed]
+
+
+def test_a_check_imports_nothing_that_costs_seconds(checked: Checked, tmp_path: Path) -> None:
+    checked(table())
+    words = ["check", str(tmp_path / "policy.yaml"), "--input", str(tmp_path / "t.csv")]
+    assert _imported(tmp_path, words) == ["0", "[]"]
+
+
+def _imported(folder: Path, words: list[str]) -> list[str]:
+    """Return the exit code of a command, and which dear modules it imports."""
+    script = (
+        "import sys; from cli.__main__ import main\n"
+        f"code = main({['--store', str(folder / 'store'), *words]!r})\n"
+        "dear = {'pandas', 'scipy', 'sklearn', 'torch', 'prefect', 'great_expectations', 'altair'}\n"
+        "print(code); print(sorted(dear & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=HANG_TIMEOUT,
+        check=True,
+    )
+    return done.stdout.splitlines()[-2:]
+
+
+def test_a_run_of_a_missing_file_ends_before_anything_dear_is_imported(
+    checked: Checked, tmp_path: Path
+) -> None:
+    checked()
+    assert _imported(tmp_path, ["init"])[0] == "0"
+    words = ["run", str(tmp_path / "policy.yaml"), "--period", "2026Q1", "--input", str(tmp_path / "t.csv")]
+    assert _imported(tmp_path, words) == ["3", "[]"]
