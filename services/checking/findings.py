@@ -12,19 +12,24 @@ from policy.errors import InputError, ReleaseGateError
 class Finding:
     """One thing that is wrong: in which file, in which column or field, what it is, and how to correct it.
 
-    `exit_code` is that of the error with which a run would end; 0 marks a warning, which holds nothing up.
+    `kind` is the error with which a run would end; None marks a warning, which holds nothing up.
     """
 
     where: str
     field: str
     message: str
     hint: str
-    exit_code: int = InputError.exit_code
+    kind: type[ReleaseGateError] | None = InputError
 
     @property
     def is_warning(self) -> bool:
         """Whether it holds nothing up."""
-        return self.exit_code == 0
+        return self.kind is None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a run that ends with it; 0 for a warning."""
+        return 0 if self.kind is None else self.kind.exit_code
 
     @property
     def line(self) -> str:
@@ -48,22 +53,15 @@ class Finding:
     @property
     def error(self) -> ReleaseGateError:
         """The error that ends a run for it."""
-        kind = next((one for one in _kinds() if one.exit_code == self.exit_code), InputError)
         where = ": ".join(part for part in (self.where, self.field) if part)
-        return kind(self.message, where=where, hint=self.hint)
+        return (self.kind or InputError)(self.message, where=where, hint=self.hint)
 
 
 def finding_of(error: ReleaseGateError) -> Finding:
     """Return what an error says as a finding."""
-    return Finding(error.where, "", error.message, error.hint, error.exit_code)
+    return Finding(error.where, "", error.message, error.hint, type(error))
 
 
 def exit_code_of(findings: Sequence[Finding]) -> int:
     """Return the exit code of a check: the least of what holds a run up, 0 where nothing does."""
     return min((one.exit_code for one in findings if not one.is_warning), default=0)
-
-
-def _kinds() -> tuple[type[ReleaseGateError], ...]:
-    from policy.errors import TransientFailure, UsageError
-
-    return UsageError, InputError, TransientFailure

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -109,7 +108,7 @@ class CellsOfTable:
         return self._numeric[name]
 
     @cached_property
-    def _numeric(self) -> dict[str, Any]:
+    def _numeric(self) -> dict[str, bool]:
         """Whether all values of each numeric attribute are numbers."""
         found = {}
         for name, attribute in self.policy.roles.sensitive.items():
@@ -117,5 +116,5 @@ class CellsOfTable:
                 known, numbers = self.cells.one(
                     f"SELECT count({identifier(name)}), count({self.cells.number(name)}) FROM {TABLE}"
                 )
-                found[name] = known == numbers
+                found[name] = bool(known == numbers)
         return found

@@ -35,7 +35,7 @@ def name_finding(name: str, period: str, where: str) -> Finding | None:
     begins, ends = first_day(other), last_day(other)
     if begins is None or ends is None or (begins <= last and first <= ends):
         return None
-    return Finding(where, "--period", f"is {period}, and the file's name says {found[0]}", _HINT, 0)
+    return Finding(where, "--period", f"is {period}, and the file's name says {found[0]}", _HINT, None)
 
 
 def date_findings(cells: Cells, policy: ReleasePolicy, period: str) -> list[Finding]:
@@ -53,7 +53,7 @@ def date_findings(cells: Cells, policy: ReleasePolicy, period: str) -> list[Find
         other = _period_of_dates(cells, name, form, policy.privacy.k)
         if other is not None and other != period:
             said = f"almost all of its dates are in {other}, and --period is {period}"
-            found.append(Finding(cells.where, f"column '{name}'", said, _HINT, 0))
+            found.append(Finding(cells.where, f"column '{name}'", said, _HINT, None))
     return found
 
 

@@ -130,7 +130,7 @@ def _control(policy: ReleasePolicy, period: str, base: Path, trusted: Trusted) -
         )
     except ReleaseGateError as error:
         where = "linkage.control" if error.where == "source.path" else error.where
-        return [Finding(where, "", error.message, "Correct linkage.control, or the file.", error.exit_code)]
+        return [Finding(where, "", error.message, "Correct linkage.control, or the file.", type(error))]
     assert source.file is not None  # noqa: S101 -- the policy names it
     names, findings = _readable(source.file, policy)
     return findings if names is None else column_findings(names, policy, str(source.file.path))

@@ -10,8 +10,8 @@ from policy.findings import display_value
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from services.checking.findings import Finding
+from tasks.intake import lengths
 from tasks.intake.cells import TABLE, Cells
-from tasks.intake.lengths import MOST_VALUES
 from tasks.sql import identifier
 from tasks.validation.whole_table import units_of
 
@@ -34,6 +34,9 @@ def value_findings(cells: Cells, policy: ReleasePolicy) -> list[Finding]:
 
 
 def _rows(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
+    if cells.rows > lengths.MOST_ROWS:
+        said = f"gives more than {lengths.MOST_ROWS:,} rows"
+        yield Finding(cells.where, "", said, "Split the table, or select less.")
     wanted = policy.expectations.rows
     most = math.inf if wanted.max is None else wanted.max
     if not wanted.min <= cells.rows <= most:
@@ -144,8 +147,8 @@ def _listed(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
 
 def _too_many(cells: Cells, name: str) -> Iterator[Finding]:
     (distinct,) = cells.one(f"SELECT count(DISTINCT {identifier(name)}) FROM {TABLE}")
-    if distinct > MOST_VALUES:
-        said = f"has more than {MOST_VALUES:,} different values"
+    if distinct > lengths.MOST_VALUES:
+        said = f"has more than {lengths.MOST_VALUES:,} different values"
         hint = "Group its values in the input, or drop it (roles.dropped)."
         yield Finding(cells.where, f"column '{name}'", said, hint)
 

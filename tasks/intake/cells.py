@@ -12,9 +12,10 @@ import duckdb
 from expectations.number_text import NUMBER
 from policy.errors import InputError
 from policy.model import ReleasePolicy
+from tasks.intake import lengths
 from tasks.intake.database import own_database
 from tasks.intake.expressions import column_expression, is_native, numeric_columns
-from tasks.intake.lengths import MOST_ROWS, check_lengths
+from tasks.intake.lengths import check_lengths
 from tasks.intake.load import (
     HINT_QUOTES,
     INPUT,
@@ -146,7 +147,7 @@ def _create(
         if n in types and types[n].startswith(("VARCHAR", "DATE", "TIMESTAMP"))
     ]
     columns = selected + dates or ["NULL AS nothing"]
-    rows = f"SELECT {', '.join(columns)} FROM {relation} LIMIT {MOST_ROWS + 1}"
+    rows = f"SELECT {', '.join(columns)} FROM {relation} LIMIT {lengths.MOST_ROWS + 1}"
     if relation == INPUT:  # a small file of Parquet may hold much
         texts = [name for name in wanted if name not in native]
         check_lengths(connection, f"(SELECT {', '.join(selected)} FROM {relation})", texts, where)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
+from tasks.intake import lengths
 from tasks.intake.columns import display_column
 from tasks.intake.expressions import column_expression, is_native, numeric_columns
-from tasks.intake.lengths import LONGEST_CELL, MOST_ROWS, MOST_VALUES, cell_too_long, check_lengths
+from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
 
 LARGEST_POOL = 100_000
 ROWS_AT_ONCE = 100_000
@@ -59,9 +60,9 @@ class FrameBuilder:
     def add(self, chunk: pd.DataFrame) -> None:
         """Take the next rows. Equal texts are kept once: a cell of few values costs one to four bytes."""
         self.n_rows += len(chunk)
-        if self.n_rows > MOST_ROWS:
+        if self.n_rows > lengths.MOST_ROWS:
             raise InputError(
-                f"gives more than {MOST_ROWS:,} rows",
+                f"gives more than {lengths.MOST_ROWS:,} rows",
                 where=self._where,
                 hint="Split the table, or select less.",
             )
@@ -72,9 +73,10 @@ class FrameBuilder:
                 if name in self.native
                 else _coded(column, self._pools[name], cell_too_long(name, self._where))
             )
-            if name in self._categorical and len(self._pools[name]) > MOST_VALUES:
+            if name in self._categorical and len(self._pools[name]) > lengths.MOST_VALUES:
                 raise InputError(
-                    f"the column {display_column(name)} has more than {MOST_VALUES:,} different values",
+                    f"the column {display_column(name)} has more than {lengths.MOST_VALUES:,} different "
+                    "values",
                     where=self._where,
                     hint="Group its values in the input, or drop it (roles.dropped).",
                 )

@@ -11,7 +11,7 @@ from policy.errors import InputError, TransientFailure
 from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
-from tasks.intake import frame
+from tasks.intake import frame, lengths
 from tasks.intake.columns import check_columns
 from tasks.intake.database import own_database
 from tasks.intake.duplicates import without_duplicates
@@ -136,7 +136,7 @@ def _fetch(
     else:  # run once: its rows are looked at twice
         source = RESULT
         wanted = ", ".join(map(identifier, builder.names))
-        limited = f"SELECT {wanted} FROM (\n{query}\n) LIMIT {frame.MOST_ROWS + 1}"
+        limited = f"SELECT {wanted} FROM (\n{query}\n) LIMIT {lengths.MOST_ROWS + 1}"
         connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
     at_once = frame.vectors_of(builder.longest_row(connection, source) if longest is None else longest)
     connection.execute(f"SELECT {builder.selection} FROM {source}")

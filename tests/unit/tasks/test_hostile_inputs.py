@@ -270,7 +270,7 @@ def test_a_query_that_never_ends_is_interrupted(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.enemy(AUTHOR, "stops the work")
 def test_a_query_of_too_many_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MOST_ROWS", 1000)
+    monkeypatch.setattr(lengths, "MOST_ROWS", 1000)
     table = written(tmp_path, HEADER + ROW)
     error = refused(table, tmp_path, query="select i.* from input i, range(1000000000000)")
     assert str(error).startswith("source.query: gives more than 1,000 rows\n")
@@ -479,7 +479,7 @@ def test_a_cell_of_megabytes_is_refused_and_no_row_is_dropped(tmp_path: Path) ->
 
 @pytest.mark.enemy(SUPPLIER, "stops the work")
 def test_too_many_categories_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MOST_VALUES", 100)
+    monkeypatch.setattr(lengths, "MOST_VALUES", 100)
     rows = "".join(f"p{i},A,30,Leeds,flu{i},ok,s\n" for i in range(101))
     error = refused(written(tmp_path, HEADER + rows), tmp_path)
     assert "the column 'disease' has more than 100 different values" in str(error)
