@@ -58,5 +58,6 @@ def _show(result: CheckResult) -> None:
         if result.rows is None or result.columns is None
         else (f" ({number_of(result.rows, 'row')}, {number_of(result.columns, 'column')})")
     )
-    print(sanitize_text(f"nothing is wrong with {result.policy} and {result.input}{size}"))
+    told = "no error in" if result.findings else "nothing is wrong with"
+    print(sanitize_text(f"{told} {result.policy} and {result.input}{size}"))
     print(sanitize_text(f"next: {result.next_command}"))
