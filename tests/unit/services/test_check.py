@@ -340,7 +340,8 @@ def test_a_number_is_what_a_run_takes_for_one(column: list[str | None]) -> None:
     assert [one for one in found if one is not None] == wanted[~np.isnan(wanted)].tolist()
 
 
-@settings(max_examples=10)
+@pytest.mark.integration
+@settings(max_examples=25)
 @given(mixed_rows(1, 12), st.sampled_from([{}, {"e": 3}, {"k": 6, "p_max": 0.6}, {"h_min": 0.7}]))
 def test_the_whole_table_misses_what_validation_says(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], privacy: dict[str, Any]
