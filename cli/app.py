@@ -46,6 +46,7 @@ COMMANDS = {
     "evidence": Entry("proof", PROOF, "Export a verification bundle."),
     "verify": Entry("proof", PROOF, "Check the log, the signatures and every published file."),
     "draft": Entry("draft", METHODS, "Draft a commented policy from tables."),
+    "check": Entry("check", METHODS, "Check a policy and its table before a run; publishes nothing."),
     "assess": Entry("assess", METHODS, "Measure how safe a table is; needs no policy and no store."),
     "methods": Entry("methods", METHODS, "List the methods that a policy can name."),
     "evaluate": Entry(

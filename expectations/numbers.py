@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-# Plain decimal notation only: `float()` would also take "nan", "inf", "1_000" and other scripts' digits.
-NUMBER = r" *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)? *"
+from expectations.number_text import NUMBER
 
 
 def as_numbers(column: pd.Series) -> NDArray[np.float64]:

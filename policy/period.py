@@ -51,6 +51,11 @@ def read_period(text: str, kind: str) -> str:
     return period
 
 
+def current_period(kind: str, timezone: str, given: str | None, moment: datetime) -> str:
+    """Return the period `given`, by its one spelling, or the last that was complete at `moment`."""
+    return period_at(kind, day_at(moment, timezone)) if given is None else read_period(given, kind)
+
+
 def has_ended(period: str, kind: str, day: date) -> bool:
     """Tell whether a period has ended before `day`; one of a `given` series always has.
 
@@ -69,6 +74,51 @@ def has_ended(period: str, kind: str, day: date) -> bool:
         where="--period",
         hint=f"Name a period that has ended, such as {period_at(kind, day)}.",
     )
+
+
+def period_form(period: str) -> str | None:
+    """Return the form of a period: year, quarter, month, week or day; None if it is not of the calendar."""
+    return next((form for form, read in _FORMS.items() if read(period) is not None), None)
+
+
+def period_with(day: date, form: str) -> str:
+    """Return the period of a form that a day is in."""
+    if form == "year":
+        return f"{day.year:04d}"
+    if form == "quarter":
+        return f"{day.year:04d}Q{(day.month + 2) // 3}"
+    if form == "month":
+        return f"{day.year:04d}-{day.month:02d}"
+    if form == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year:04d}W{week:02d}"
+    return day.isoformat()
+
+
+def first_day(period: str) -> date | None:
+    """Return the first day of a period of the calendar, None for other names."""
+    year = int(period[:4]) if period[:4].isdigit() and period[:4] != "0000" else 0
+    form = period_form(period) if year else None
+    if form == "quarter":
+        return date(year, 3 * int(period[-1]) - 2, 1)
+    if form == "month":
+        return date(year, int(period[-2:]), 1)
+    if form == "week":
+        return date.fromisocalendar(year, int(period[-2:]), 1)
+    if form == "day":
+        return date.fromisoformat(period)
+    return None if form is None else date(year, 1, 1)
+
+
+def last_day(period: str) -> date | None:
+    """Return the last day of a period of the calendar, None for other names."""
+    first, form = first_day(period), period_form(period)
+    if first is None or form is None or first.year == date.max.year:
+        return first
+    day = first
+    while period_with(day + timedelta(days=1), form) == period_with(first, form):
+        day += timedelta(days=1)
+    return day
 
 
 def spellings(period: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from policy.errors import Blocked, InputError, UsageError
 from policy.load import load_policy
 from policy.location import Location
 from policy.model import ReleasePolicy
-from policy.period import day_at, has_ended, period_at, read_period
+from policy.period import current_period, day_at, has_ended
 from release_store.audit.keys import load_key
 from release_store.canonical import utc_now
 from release_store.names import check_period
@@ -34,6 +34,7 @@ from services.actor import resolve_actor
 from services.awaited_input import ExpectedInput
 from services.candidate import stage_candidate
 from services.candidate_run import CandidateRun
+from services.checking.before_work import check_before_work
 from services.cluster import check_engine, engine_of
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
@@ -136,10 +137,7 @@ def _release(
 
 def period_of(policy: ReleasePolicy, period: str | None, runtime: Runtime) -> str:
     """Return the period of a run: the one given, or that of the time at which the run was due."""
-    if period is None:
-        chosen = period_at(policy.period, day_at(runtime.scheduled_time, policy.timezone))
-    else:
-        chosen = read_period(period, policy.period)
+    chosen = current_period(policy.period, policy.timezone, period, runtime.scheduled_time)
     check_period(chosen)
     return chosen
 
@@ -149,6 +147,15 @@ def _run_stages(
 ) -> Outcome:
     """Carry the table through all stages, in their order."""
     policy, store, period = run.policy, run.store, run.period
+    check_before_work(
+        policy,
+        store,
+        period,
+        input_path=input_path,
+        base=base,
+        trusted=run.trusted,
+        actor=run.actor,
+    )
     try:
         source = run.read(input_path, base)
     except InputError:

@@ -9,28 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from policy.errors import ReleaseGateError, TransientFailure
-from policy.load import load_policy
 from policy.location import Location
 from policy.model import ReleasePolicy
-from policy.period import day_at, has_ended, read_period
+from policy.period import current_period, day_at, has_ended, read_period
 from policy.trusted import Trusted
 from release_store.approval.credentials import Credential
 from release_store.canonical import utc_now
+from release_store.names import check_period
 from release_store.permission import Act
 from release_store.store import ReleaseStore
 from services.actor import authenticated_as, resolve_actor
 from services.awaited_input import ExpectedInput, wait_here
+from services.checking.before_work import raise_and_record
+from services.checking.sources import check_sources, checked_policy
 from services.observability.notice_channels import API_VARIABLE
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
-from services.rejudge import rejudge as service_rejudge
-from services.release import period_of
-from services.release import release as service_release
 from services.runtime import Runtime
 from services.sanitized import sanitize_errors
 from services.trust import trusted_in
-from tasks.methods.registry import bound_method
-from tasks.risk.registry import check_models
 from tasks.types import Progress, no_progress
 
 
@@ -51,11 +48,10 @@ def run_release(
     `credential` proves that `actor` is who runs it, where the store knows its people; no flow is told it.
     With `wait`, an input that is late is first waited for here, as long as the policy says.
     """
-    # What is wrong with the policy or the store is told at once, before Prefect is imported.
+    # What is wrong with the policy, the store or the files is told at once, before the stages and Prefect are
+    # imported, which takes seconds.
     trusted = trusted_in(store)
-    loaded = load_policy(policy, trusted)
-    bound_method(loaded, str(policy))
-    check_models(loaded, str(policy))
+    loaded = checked_policy(policy, trusted)
     opened = ReleaseStore.open(store)
     if period is not None:
         has_ended(read_period(period, loaded.period), loaded.period, day_at(utc_now(), loaded.timezone))
@@ -68,6 +64,8 @@ def run_release(
             period = _waited_for(loaded, opened, policy, period, input_path, actor, revise, trusted)
 
     def here() -> Outcome:
+        from services.release import release as service_release
+
         return service_release(
             policy,
             store=store,
@@ -92,9 +90,38 @@ def run_release(
         )
 
     with authenticated_as(opened, act, actor, credential):
+        _check_files(loaded, opened, policy, period, input_path, actor, revise, trusted)
         if not server_is_named():
             return sanitize_errors(here, "the run")()
         return _outcome_of(as_flow, progress)
+
+
+def _check_files(
+    policy: ReleasePolicy,
+    store: ReleaseStore,
+    file: Path,
+    period: str | None,
+    input_path: Location | None,
+    actor: str | None,
+    revise: str | None,
+    trusted: Trusted,
+) -> None:
+    """Raise the error with which a run would end because of its files; it is observed as one of a run.
+
+    A period that is to be left alone needs no file, and one whose input may come late is not yet looked at.
+    """
+    chosen = current_period(policy.period, policy.timezone, period, utc_now())
+    check_period(chosen)
+    if policy.source.wait is not None or (revise is None and store.last_release_of(policy.series, chosen)):
+        return
+    who = resolve_actor(store, Act.REVISE if revise else Act.PREPARE, actor)
+    base = file.resolve().parent
+    found = check_sources(policy, input_path=input_path, period=chosen, base=base, trusted=trusted)
+    if found.errors:
+        from services.observability.observation import Observation
+
+        with notify_on_exit(store.root), Observation("release", policy, store, chosen, Runtime()):
+            raise_and_record(found, policy, store, chosen, who.name)
 
 
 def _waited_for(
@@ -108,7 +135,8 @@ def _waited_for(
     trusted: Trusted,
 ) -> str:
     """Wait for the input of a period that is to be released, and return the period: it does not move on."""
-    chosen = period_of(policy, period, Runtime())
+    chosen = current_period(policy.period, policy.timezone, period, utc_now())
+    check_period(chosen)
     if revise is None and store.last_release_of(policy.series, chosen) is not None:
         return chosen  # it will be left alone
     expected = ExpectedInput(policy, chosen, input_path, file.resolve().parent, trusted)
@@ -135,6 +163,8 @@ def run_rejudge(
     opened.candidate(candidate)
 
     def here() -> Outcome:
+        from services.rejudge import rejudge as service_rejudge
+
         return service_rejudge(
             candidate, store=store, input_path=input_path, actor=actor, runtime=Runtime(progress)
         )

@@ -58,6 +58,7 @@ class ColumnFacts:
     largest_missing_share: float = 0.0  # the largest share of rows of a table without a value
     date_format: str | None = None  # of the file's dates, the commonest; as read, all are yyyy-mm-dd
     years: tuple[int, int] | None = None  # of the dates
+    all_dates: bool = False  # every known value is a date, as it is read
     code: str | None = None  # `postal`, `icd-10`, `occupation` or `prefix`: beginnings group its values
     lost_zeros: int | None = None  # digits of a postal code of which some values have fewer
     order: tuple[str, ...] | None = None  # of at most 50 values
@@ -179,6 +180,7 @@ def _column(
     few = looked_at if len(looked_at) <= FEW_TO_LIST and not numeric else []
     date_format = source.dates.get(name, (None,))[0]
     words = words_of(name)
+    years, all_dates = (None, False) if numeric or not known else _years(con, column)
     return ColumnFacts(
         name=name,
         rows=rows,
@@ -195,7 +197,8 @@ def _column(
         distinct_share=distinct_share,
         largest_missing_share=largest_missing_share,
         date_format=date_format,
-        years=_years(con, column) if known > 0 and not numeric else None,
+        years=years if date_format or all_dates else None,
+        all_dates=all_dates,
         code=code_of(words, looked_at),
         lost_zeros=lost_zeros(words, looked_at),
         order=order_of(few),
@@ -204,13 +207,13 @@ def _column(
     )
 
 
-def _years(con: duckdb.DuckDBPyConnection, column: str) -> tuple[int, int] | None:
-    """Return the first and the last year of a column of dates, read as yyyy-mm-dd; None of another column."""
+def _years(con: duckdb.DuckDBPyConnection, column: str) -> tuple[tuple[int, int] | None, bool]:
+    """Return the first and the last year of a column's dates, and whether all its cells are yyyy-mm-dd."""
     text = f"CASE WHEN regexp_matches({column}, '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') THEN {column} END"
     years = f"year(try_cast({text} AS TIMESTAMP))"
     query = f"SELECT min({years}), max({years}), count({years}) = count({column}) FROM cells"
     first, last, complete = con.execute(query).fetchall()[0]
-    return (first, last) if complete else None
+    return (None, False) if first is None else ((first, last), complete)
 
 
 def _row(con: duckdb.DuckDBPyConnection, query: str) -> tuple[float, ...]:

@@ -155,7 +155,7 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
         guess = Guess(column, "key", "unique in every row, and named like a key")
     elif column.marks:
         guess = Guess(column, "identifier", f"its values look like: {', '.join(column.marks)}")
-    elif column.years is not None and words & BIRTH_WORDS:
+    elif column.all_dates and words & BIRTH_WORDS:
         guess = Guess(column, "quasi-identifier", f"dates of birth, {_values(column)}")
     elif column.dates and column.distinct > FEW_VALUES:
         guess = Guess(column, "identifier", f"dates, {_values(column)}: a quasi-identifier if others know it")

@@ -33,7 +33,7 @@ def _type_lines(facts: TableFacts, column: ColumnFacts, beside: Sequence[str]) -
     words = words_of(column.name)
     # A flag or a code is written as a number and is no quantity.
     is_number = column.numeric and column.distinct > 2 and not words & CODE_WORDS and column.code is None
-    if column.years is not None:
+    if column.years is not None and column.all_dates:
         yield from _date(column.years)
     elif is_number and rounded_outwards(column):
         yield from _number(column)

@@ -31,8 +31,9 @@ from tasks.risk.registry import check_models
 from tasks.types import SourceTable
 from tasks.utility.measures import CHEAP, MEASURES
 from tasks.validation.check import raise_if_failed, validate
-from tasks.validation.feasible import feasible, units_of
+from tasks.validation.feasible import feasible
 from tasks.validation.hierarchies import lacking
+from tasks.validation.whole_table import units_of
 
 _OWN_PREFIX = "RELEASEGATE_"  # of variables, tokens and keys among them, that no worker is given
 ONE_THREAD = (
@@ -136,7 +137,8 @@ def valid_table(
         policy, input_path=input_path, period=period, base=policy_path.resolve().parent, trusted=trusted
     )
     option, k = largest_k
-    _, n, counted = units_of(source, policy)
+    key, counted = units_of(policy)
+    n = len(source.frame) if key is None else int(source.frame[key].nunique())
     if k > n:
         raise InputError(
             f"has {number_of(n, _ONE[counted], counted)}, fewer than k {k}",

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from tasks.geometry.bitsets import Words, packed
@@ -171,6 +170,8 @@ def _everyone(n: int, n_classes: int) -> _Table:
 
 def _joined(tables: list[_Table], n: int, width: int) -> list[_Table]:
     """Join the smallest tables as long as their combinations are few; the largest stands last."""
+    import pandas as pd  # it is slow to import, and whoever only names a method does not need it
+
     tables = sorted(tables, key=lambda table: len(table.rows))
     most = min(JOINED_WORDS // width, n // 4)
     while len(tables) > 1:

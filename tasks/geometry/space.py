@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from release_store.records import EquivalenceClasses
@@ -211,6 +210,8 @@ def distinct_rows(columns: Iterable[NDArray[np.generic]]) -> tuple[IntArray, Int
 
     The columns are taken one by one: those of a generator are not in memory together.
     """
+    import pandas as pd  # it is slow to import, and whoever only names a method does not need it
+
     key, span = np.zeros(0, dtype=np.int64), 0
     for column in columns:
         part, found = pd.factorize(column, use_na_sentinel=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
 
 
 class NoCell(TypeError):
@@ -18,13 +18,18 @@ def cell_text(cell: object) -> str | None:
 
     A time at midnight is written as its date alone. NaN, NaT and NA are missing. Raises NoCell.
     """
-    if cell is None or cell is pd.NaT or cell is pd.NA:
+    if cell is None or _is_missing_in_pandas(cell):
         return None
     if isinstance(cell, str):
         return str(cell)
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
     return _time(cell) if isinstance(cell, dt.date | dt.time | dt.timedelta) else _number(cell)
+
+
+def _is_missing_in_pandas(cell: object) -> bool:
+    pandas = sys.modules.get("pandas")  # without it, no cell is one of its own
+    return pandas is not None and (cell is pandas.NaT or cell is pandas.NA)
 
 
 def _number(cell: object) -> str | None:

@@ -9,6 +9,7 @@ from policy.cells import SERIAL
 from policy.model import Source
 from tasks.sql import identifier, literal
 
+NO_CELL = "\0"  # stands in no file that passed `check_text`
 BLANKS = " \t\r\n\u00a0\u202f"  # the last two are blanks at which no line is broken
 FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465  # 1900-03-01, from which spreadsheets agree, and 9999-12-31
 _BETWEEN = "\x1f"  # the control character between units
@@ -93,6 +94,11 @@ def date_or_null(text: str, formats: Sequence[str]) -> str:
     return f"coalesce({', '.join(dates)})"
 
 
+def loaded_cells(names: Sequence[str], source: Source) -> str:
+    """Return the SQL of cells of text as a query sees them: text, or NULL where one is missing."""
+    return ", ".join(_loaded(name, source) for name in names)
+
+
 def column_names(names: Sequence[str], source: Source) -> list[str]:
     """Return the names of a file's columns as the policy calls them."""
     return [name.strip(BLANKS) for name in names] if source.strip else list(names)
@@ -102,6 +108,12 @@ def renamed(names: Sequence[str], source: Source) -> str:
     """Return the SQL that selects columns under the names that the policy gives them."""
     pairs = zip(names, column_names(names, source), strict=True)
     return ", ".join(f"{identifier(name)} AS {identifier(called)}" for name, called in pairs)
+
+
+def _loaded(name: str, source: Source) -> str:
+    column = identifier(name)
+    text = stripped(column) if source.strip else column
+    return f"{known(text, source.missing or (NO_CELL,))} AS {column}"
 
 
 def _with_values(text: str, values: Mapping[str, Iterable[str]]) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from policy.errors import InputError, did_you_mean
 from policy.model import ReleasePolicy
 from policy.text import number_of
 
 LONGEST_NAME = 60
+NameCheck: TypeAlias = Callable[[Sequence[str], str], None]
+"""What holds the names of columns against something; raises InputError, which tells where they stand."""
 
 
 def display_column(name: str) -> str:
@@ -95,6 +98,11 @@ def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:
                 where=where,
                 hint="Give every column a different name.",
             )
+
+
+def check_names_differ(names: Sequence[str], where: str) -> None:
+    """Refuse what `check_distinct` refuses, and tell no name."""
+    check_distinct(names, where, tell=False)
 
 
 def _more(names: Sequence[str], one: str, several: str) -> str:

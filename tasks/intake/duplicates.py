@@ -22,12 +22,13 @@ def without_duplicates(table: SourceTable) -> SourceTable:
     """
     identifiers = table.identifiers
     repeats = _repeats(table.frame)
-    if identifiers is not None:
+    if identifiers is not None and not identifiers.columns.empty:  # a frame without columns has no rows
         repeats &= _repeats(identifiers)
+        identifiers = identifiers[~repeats].reset_index(drop=True)
     return replace(
         table,
         frame=table.frame[~repeats].reset_index(drop=True),
-        identifiers=None if identifiers is None else identifiers[~repeats].reset_index(drop=True),
+        identifiers=identifiers,
         removed_duplicates=int(repeats.sum()),
     )
 

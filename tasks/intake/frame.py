@@ -15,16 +15,14 @@ from expectations.numbers import as_numbers
 from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import InputError
 from policy.model import ReleasePolicy
-from tasks.intake.cells import native_number, number_text, text_cell
+from tasks.intake import lengths
 from tasks.intake.columns import check_same_columns, display_column
-from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths
+from tasks.intake.expressions import column_expression, is_native, numeric_columns
+from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths, check_rows
 from tasks.sql import identifier
 
-NATIVE_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 LARGEST_POOL = 100_000
 ROWS_AT_ONCE = 100_000
-MOST_ROWS = 200_000_000
-MOST_VALUES = 50_000  # of a categorical attribute
 CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
 VECTOR = 2_048  # rows, as DuckDB hands them out
 MOST_VECTORS = 50
@@ -45,13 +43,14 @@ class FrameBuilder:
         self._wanted = roles.columns_read()
         self.identifiers = roles.identifiers
         self.names = [*self._wanted, *self.identifiers]
-        self.numeric = {*roles.numeric, *(n for n, a in roles.sensitive.items() if a.type == "numeric")}
-        if roles.unpublished_weight is not None:
-            self.numeric.add(roles.unpublished_weight)
-        self.native = {n for n in self.numeric if types[n].removeprefix("U").startswith(NATIVE_NUMBERS)}
+        self.numeric = numeric_columns(roles)
+        self.native = {name for name in self.numeric if is_native(types[name])}
         self.n_rows = 0
         self._types = types
-        self._source = policy.source
+        self._expressions = {
+            name: f"{column_expression(policy, name, types[name])} AS {identifier(name)}"
+            for name in self.names
+        }
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
         self._pools: dict[str, dict[str, int]] = {name: {} for name in self.names}
 
@@ -68,22 +67,7 @@ class FrameBuilder:
     @property
     def selection(self) -> str:
         """The SQL expressions of the wanted columns, in their order."""
-        return ", ".join(map(self._expression, self.names))
-
-    def _expression(self, name: str) -> str:
-        column, kind, source = identifier(name), self._types[name], self._source
-        text = f"CAST({column} AS VARCHAR)"
-        if name in self.native:
-            values = source.values.get(name, {})
-            return f"{native_number(f'CAST({column} AS DOUBLE)', values, source.missing)} AS {column}"
-        if kind in ("FLOAT", "DOUBLE"):
-            text = f"CASE WHEN NOT isnan({column}) THEN {text} END"
-        # Marks of a missing value are of text; what `values` makes of another type is text too.
-        is_text = kind == "VARCHAR" or kind.startswith("ENUM") or name in source.values
-        text = text_cell(name, text, source, source.missing if is_text else ())
-        if name in self.numeric:
-            text = number_text(text, source.decimal, source.thousands)
-        return f"{text} AS {column}"
+        return ", ".join(self._expressions[name] for name in self.names)
 
     def longest_row(self, connection: duckdb.DuckDBPyConnection, source: str) -> int:
         """Return the bytes of text in the longest row of the relation `source`: `check_lengths`."""
@@ -93,12 +77,7 @@ class FrameBuilder:
     def add(self, chunk: pd.DataFrame) -> None:
         """Take the next rows. Equal texts are kept once: a cell of few values costs one to four bytes."""
         self.n_rows += len(chunk)
-        if self.n_rows > MOST_ROWS:
-            raise InputError(
-                f"gives more than {MOST_ROWS:,} rows",
-                where=self._where,
-                hint="Split the table, or select less.",
-            )
+        check_rows(self.n_rows, self._where)
         for name in self.names:
             column = chunk[name]
             values = (
@@ -106,9 +85,10 @@ class FrameBuilder:
                 if name in self.native
                 else _coded(column, self._pools[name], cell_too_long(name, self._where))
             )
-            if name in self._categorical and len(self._pools[name]) > MOST_VALUES:
+            if name in self._categorical and len(self._pools[name]) > lengths.MOST_VALUES:
                 raise InputError(
-                    f"the column {display_column(name)} has more than {MOST_VALUES:,} different values",
+                    f"the column {display_column(name)} has more than {lengths.MOST_VALUES:,} different "
+                    "values",
                     where=self._where,
                     hint="Group its values in the input, or drop it (roles.dropped).",
                 )

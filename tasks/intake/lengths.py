@@ -18,6 +18,8 @@ from tasks.sql import identifier
 LONGEST_CELL = 65_536  # characters
 LONGEST_ROW = 1 << 20  # bytes of text, as of a line of a CSV file
 MEMORY_SHARE = 0.5
+MOST_ROWS = 200_000_000
+MOST_VALUES = 50_000  # of a categorical attribute
 
 
 def check_lengths(
@@ -53,6 +55,14 @@ def cell_too_long(name: str, where: str) -> InputError:
         where=where,
         hint="Check the quotes of the table, or drop the column (roles.dropped).",
     )
+
+
+def check_rows(n_rows: int, where: str) -> None:
+    """Raise InputError for a table of too many rows."""
+    if n_rows > MOST_ROWS:
+        raise InputError(
+            f"gives more than {MOST_ROWS:,} rows", where=where, hint="Split the table, or select less."
+        )
 
 
 def memory_bytes() -> int:

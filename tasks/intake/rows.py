@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import duckdb
-import pandas as pd
 
 from policy.errors import InputError, did_you_mean
 from policy.text import number_of
-from tasks.intake import frame
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.columns import display_column
-from tasks.intake.lengths import LONGEST_CELL, LONGEST_ROW, cell_too_long
+from tasks.intake.lengths import LONGEST_CELL, LONGEST_ROW, cell_too_long, check_rows
 from tasks.sql import identifier
 
 ROWS_TABLE = "releasegate_rows"
@@ -43,9 +41,7 @@ def load_rows(
     part: list[list[str | None]] = []
     held = 0
     for n_rows, row in enumerate(found.rows, start=1):
-        if n_rows > frame.MOST_ROWS:
-            hint = "Split the table."
-            raise InputError(f"gives more than {frame.MOST_ROWS:,} rows", where=where, hint=hint)
+        check_rows(n_rows, where)
         cells, length = _texts(row, read, found.names, where)
         part.append(cells)
         held += length
@@ -87,16 +83,10 @@ def _texts(
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, rows: list[list[str | None]], read: list[int]) -> None:
-    width = len(rows[0])
-    columns = {f"c{n}": pd.Series([row[n] for row in rows], dtype="str") for n in read}
-    chunk = "releasegate_chunk"
-    connection.register(chunk, pd.DataFrame(columns, index=range(len(rows)), copy=False))
-    cells = ", ".join(f"c{n}" if f"c{n}" in columns else "NULL" for n in range(width))
-    try:
-        if columns:
-            connection.execute(f"INSERT INTO {ROWS_TABLE} SELECT {cells} FROM {chunk}")
-    finally:
-        connection.unregister(chunk)
+    if read:
+        cells = ", ".join("unnest(?::VARCHAR[])" if n in read else "NULL" for n in range(len(rows[0])))
+        columns = [[row[n] for row in rows] for n in read]
+        connection.execute(f"INSERT INTO {ROWS_TABLE} SELECT {cells}", columns)
 
 
 def chosen_part(names: Sequence[str], named: str | None, alias: str, kind: str, where: str) -> str:

@@ -90,10 +90,60 @@ def sealed(
         fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
         size = os.fstat(handle).st_size
         if PEM in os.pread(handle, PEM_WITHIN, 0):  # whatever it is called, and however it came to lie there
-            raise InputError("is a key (PEM), not a table", where=str(path), hint="Give the path of a table.")
+            raise _key(path)
         yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), digest, size)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def head_of(path: Path, check: Callable[[Path], None], n_bytes: int) -> Iterator[SealedFile]:
+    """Copy the first `n_bytes` of a file's text into sealed memory, up to the last line end among them.
+
+    The digest is empty. Raises InputError as `sealed`.
+    """
+    finding, hint, head = "", "", b""
+    try:
+        with _opened(path, check, ObjectStore()) as (file, _):
+            text = gzip.GzipFile(fileobj=file, mode="rb") if is_compressed(path) else file
+            head = text.read(n_bytes)
+            if text.read(1):
+                head = head[: head.rfind(b"\n") + 1]
+    except (EOFError, zlib.error, MemoryError, OSError) as error:
+        finding, hint = _problem(error)
+    if finding:
+        raise InputError(finding, where=str(path), hint=hint)
+    if PEM in head[:PEM_WITHIN]:
+        raise _key(path)
+    handle = os.memfd_create("head", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        _write(handle, head)
+        fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
+        yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), "", len(head))
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def opened_in_place(path: Path, check: Callable[[Path], None]) -> Iterator[SealedFile]:
+    """Open a file where it lies, under a name that leads to no other; its bytes may change meanwhile.
+
+    For a look at its size and the names of its columns; no row may be read of it. The digest is empty.
+    Raises InputError as `sealed`.
+    """
+    finding, hint = "", ""
+    try:
+        with _opened(path, check, ObjectStore()) as (file, _):
+            handle = file.fileno()
+            yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), "", os.fstat(handle).st_size)
+    except OSError as error:
+        finding, hint = _problem(error)
+    if finding:
+        raise InputError(finding, where=str(path), hint=hint)
+
+
+def _key(path: Location) -> InputError:
+    return InputError("is a key (PEM), not a table", where=str(path), hint="Give the path of a table.")
 
 
 def _copied(path: Location, handle: int, check: Callable[[Path], None] | None, objects: ObjectStore) -> str:
@@ -111,27 +161,29 @@ def _copied(path: Location, handle: int, check: Callable[[Path], None] | None, o
             if stamp() == before:
                 return digesting.digest.hexdigest()
             finding, hint = "changed while it was being read", "Run again when the file is complete."
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        finding = f"cannot be read ({type(error).__name__})"
-        hint = "The file is damaged or is not a gzip file."
-    except IsADirectoryError:
-        finding, hint = "is a folder", "Give the path of one CSV or Parquet file."
-    except FileNotFoundError:
-        finding, hint = "no such file", "Give --input FILE, or correct source.path."
-    except MemoryError:
-        finding, hint = "does not fit into memory", "Free memory, or split the table."
-    except OSError as error:
-        if error.errno == errno.EFBIG:
+    except (EOFError, zlib.error, MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
             raise TransientFailure(
                 "is larger than the file size limit of this process",
                 where=str(path),
                 hint="Allow larger files (`ulimit -f`), and check the free space of the disk.",
             ) from None
-        if error.errno in (errno.ENOMEM, errno.ENOSPC):  # of the memory, not of a disk
-            finding, hint = "does not fit into memory", "Free memory, or split the table."
-        else:
-            finding, hint = not_read(error), "Give a regular file that this account can read."
+        finding, hint = _problem(error)
     raise InputError(finding, where=str(path), hint=hint)
+
+
+def _problem(error: Exception) -> tuple[str, str]:
+    """Return why a file could not be read, and how to correct it."""
+    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
+        return f"cannot be read ({type(error).__name__})", "The file is damaged or is not a gzip file."
+    if isinstance(error, IsADirectoryError):
+        return "is a folder", "Give the path of one CSV or Parquet file."
+    if isinstance(error, FileNotFoundError):
+        return "no such file", "Give --input FILE, or correct source.path."
+    # ENOSPC is of the memory here, not of a disk.
+    if isinstance(error, MemoryError) or getattr(error, "errno", 0) in (errno.ENOMEM, errno.ENOSPC):
+        return "does not fit into memory", "Free memory, or split the table."
+    return not_read(error), "Give a regular file that this account can read."
 
 
 @contextmanager

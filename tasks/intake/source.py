@@ -74,6 +74,20 @@ class TableSource:
             return table_object.ORIGIN
         return parts_name([part.path for part in self.parts]) if self.parts else "query"
 
+    @property
+    def where(self) -> str:
+        """What a finding about the table's contents names: the query where there is one, else its files."""
+        return "source.query" if self.query is not None else self.shown
+
+    @property
+    def shown(self) -> str:
+        """The path or address of the table's only file, else what stands for it in few words."""
+        if len(self.parts) == 1:
+            return str(self.parts[0].path)
+        if self.given is not None:
+            return table_object.WHERE
+        return self.name if self.parts else "source.query"
+
 
 def find_source(
     policy: ReleasePolicy,

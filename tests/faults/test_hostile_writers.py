@@ -54,8 +54,8 @@ def carried_out(
         ("from policy.trusted import Trusted; Trusted.check = lambda *_: None", "opened outside/"),
         (
             (
-                "import tasks.intake.read as r; files = r._files\n"
-                "r._files = lambda source: (open('/etc/passwd').close(), files(source))[1]"
+                "import tasks.intake.load as r; files = r.files_of\n"
+                "r.files_of = lambda source: (open('/etc/passwd').close(), files(source))[1]"
             ),
             "opened /etc/passwd",
         ),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from policy.errors import InputError
 from policy.model import Expectations, ReleasePolicy
 from policy.trusted import Trusted
+from tasks.intake.control_file import control_policy
 from tasks.intake.read import read_table
 from tasks.intake.source import with_period
 from tasks.preprocessing.prepare import prepare
@@ -34,19 +34,8 @@ def read_control(
     named = with_period(policy.linkage.control, period, "linkage.control")
     found = trusted.located(named, base, "linkage.control")
     path = base / named if isinstance(found, Path) else found
-    # A query need not look at the file that it is given: it could read the source once more.
-    file = policy.source.format if policy.source.format in ("csv", "parquet") else "auto"
-    own: dict[str, Any] = {
-        "path": named,
-        "query": None,
-        "inputs": {},
-        "format": file,
-        "sheet": None,
-        "table": None,
-    }
-    written = policy.source.model_copy(update=own)
     loose = Expectations(missing=1, unique_key=policy.expectations.unique_key)
-    plain = policy.model_copy(update={"source": written, "expectations": loose})
+    plain = control_policy(policy).model_copy(update={"expectations": loose})
     table = read_table(plain, input_path=None, period=period, base=base, trusted=trusted)
     raise_if_failed(validate(table, plain, None), str(path))
     if table.digest == source.digest:

@@ -164,7 +164,8 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "path",
             (
                 "path, query, inputs, sheet, table, format, delimiter, encoding, missing, missing_label, "
-                "line_breaks, quoted_delimiters, duplicates, strip, case, values, dates, decimal, thousands, wait"
+                "line_breaks, quoted_delimiters, duplicates, strip, case, values, dates, decimal, "
+                "thousands, wait"
             ),
         ),
         (

@@ -17,9 +17,10 @@ from policy.errors import InputError, PolicyError
 from policy.load import parse_policy
 from policy.trusted import Memory, Trusted
 from tasks import duck, memory
+from tasks.intake import csv_file as loading
 from tasks.intake import frame as frames
 from tasks.intake import lengths
-from tasks.intake import read as reading
+from tasks.intake import query as querying
 from tasks.intake import sealed as sealing
 from tasks.intake.database import own_database
 from tasks.intake.lines import count_records
@@ -104,7 +105,7 @@ def test_a_query_writes_nothing(tmp_path: Path, how: str) -> None:
 def test_what_the_parser_let_through_is_refused_by_the_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "problem_of", lambda *_: None)
+    monkeypatch.setattr(querying, "problem_of", lambda *_: None)
     secret = written(tmp_path, CANARY, "secret.csv")
     table = written(tmp_path, HEADER + ROW)
     query = READS["read_text"].replace("{file}", str(secret))
@@ -242,7 +243,7 @@ def _bytes(written: str) -> float:
 
 @pytest.mark.enemy(AUTHOR, "reads a file")
 def test_a_query_runs_with_its_settings_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "problem_of", lambda *_: None)
+    monkeypatch.setattr(querying, "problem_of", lambda *_: None)
     query = "select i.* replace (current_setting('lock_configuration')::varchar || "
     query += "current_setting('enable_external_access')::varchar as note) from input i"
     assert read(written(tmp_path, HEADER + ROW), query=query).frame["note"].tolist() == ["truefalse"]
@@ -261,7 +262,7 @@ def test_a_key_is_read_by_no_query_whatever_its_name(tmp_path: Path, name: str) 
 
 @pytest.mark.enemy(AUTHOR, "stops the work")
 def test_a_query_that_never_ends_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "QUERY_SECONDS", 0.05)
+    monkeypatch.setattr(querying, "QUERY_SECONDS", 0.05)
     table = written(tmp_path, HEADER + ROW)
     endless = "select i.* from input i, range(1000000000) a(x), range(1000000000) b(y) where x * y = -1"
     assert "took longer than" in str(refused(table, tmp_path, query=endless))
@@ -269,7 +270,7 @@ def test_a_query_that_never_ends_is_interrupted(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.enemy(AUTHOR, "stops the work")
 def test_a_query_of_too_many_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MOST_ROWS", 1000)
+    monkeypatch.setattr(lengths, "MOST_ROWS", 1000)
     table = written(tmp_path, HEADER + ROW)
     error = refused(table, tmp_path, query="select i.* from input i, range(1000000000000)")
     assert str(error).startswith("source.query: gives more than 1,000 rows\n")
@@ -478,7 +479,7 @@ def test_a_cell_of_megabytes_is_refused_and_no_row_is_dropped(tmp_path: Path) ->
 
 @pytest.mark.enemy(SUPPLIER, "stops the work")
 def test_too_many_categories_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "MOST_VALUES", 100)
+    monkeypatch.setattr(lengths, "MOST_VALUES", 100)
     rows = "".join(f"p{i},A,30,Leeds,flu{i},ok,s\n" for i in range(101))
     error = refused(written(tmp_path, HEADER + rows), tmp_path)
     assert "the column 'disease' has more than 100 different values" in str(error)
@@ -517,7 +518,7 @@ def test_rows_that_were_read_are_held_against_line_ends(
         found = count_records(*given, **named)  # type: ignore[arg-type]
         return type(found)(found.records + 1, found.blank, found.longest)
 
-    monkeypatch.setattr(reading, "count_records", more)
+    monkeypatch.setattr(loading, "count_records", more)
     assert "has 4 rows by its line ends, but 3 were read" in str(refused(path, tmp_path))
 
 
@@ -551,13 +552,13 @@ def test_a_file_that_is_swapped_after_it_was_read_changes_nothing(
 ) -> None:
     path = written(tmp_path, HEADER + ROW)
     digest = read(path).digest
-    checked = reading.check_text
+    checked = loading.check_text
 
     def swap(table: object, encoding: str) -> None:
         written(tmp_path, HEADER + ROW.replace("flu", "hiv"))
         checked(table, encoding)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reading, "check_text", swap)
+    monkeypatch.setattr(loading, "check_text", swap)
     found = read(path)
     assert (found.frame["disease"].tolist(), found.digest) == (["flu"], digest)
 

@@ -1,0 +1,1 @@
+"""What can be known of a policy and its table before any work is done on them."""

@@ -1,0 +1,92 @@
+"""A CSV file as rows of DuckDB: explicit columns, strict parsing, every row counted, no cell in an error."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import duckdb
+
+from policy.errors import InputError
+from policy.model import ReleasePolicy
+from policy.text import number_of
+from tasks.intake.cells import NO_CELL, column_names, loaded_cells
+from tasks.intake.columns import NameCheck
+from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
+from tasks.intake.sealed import SealedFile
+from tasks.intake.text import check_text, check_width, line_at, read_header
+from tasks.sql import literal
+
+
+@dataclass(frozen=True)
+class CsvText:
+    """What is known of a CSV text before it is parsed."""
+
+    header: list[str]
+    count: LineCount
+
+
+def checked_text(table: SealedFile, delimiter: str, policy: ReleasePolicy, check_names: NameCheck) -> CsvText:
+    """Check a CSV file's bytes, quotes and names. Raises InputError."""
+    encoding = policy.source.encoding
+    check_text(table, encoding)
+    names = column_names(read_header(table, encoding, delimiter), policy.source)
+    check_names(names, table.shown)
+    banned = None if policy.source.quoted_delimiters else delimiter
+    counted = count_records(table, line_breaks=policy.source.line_breaks, banned=banned)
+    check_width(table, encoding, delimiter, len(names))
+    return CsvText(names, counted)
+
+
+def select_csv(table: SealedFile, delimiter: str, text: CsvText, policy: ReleasePolicy) -> str:
+    """Return the SELECT of a CSV file's rows; a cell that is a missing token is NULL."""
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text.header)
+    return (
+        f"SELECT {loaded_cells(text.header, policy.source)} FROM read_csv({literal(str(table.path))}, "
+        f"columns = {{{columns}}}, delim = {literal(delimiter)}, quote = '\"', escape = '\"', header = true, "
+        f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
+        f"max_line_size = {2 * LONGEST_LINE}, encoding = '{policy.source.encoding}', "
+        "hive_partitioning = false, compression = 'none')"
+    )
+
+
+def check_count(table: SealedFile, text: CsvText, n_rows: int) -> None:
+    """Hold the rows that were read against those that the text's line ends tell."""
+    told = text.count.records - 1
+    blank_too = n_rows == told and len(text.header) == 1
+    if n_rows != told - text.count.blank and not blank_too:
+        raise InputError(
+            f"has {number_of(told - text.count.blank, 'row')} by its line ends, but "
+            f"{number_of(n_rows, 'was', 'were')} read",
+            where=table.shown,
+            hint="Check its quotes and line ends.",
+        )
+
+
+def rejected_row(connection: duckdb.DuckDBPyConnection, table: SealedFile, encoding: str) -> str:
+    """Return what is wrong with the first row that DuckDB rejected, or nothing."""
+    if not connection.execute("FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchall():
+        return ""  # the query left the file unread
+    first = connection.execute(
+        "SELECT line_byte_position, error_type, error_message FROM reject_errors "
+        "ORDER BY line_byte_position, byte_position LIMIT 1"
+    ).fetchone()
+    if first is None:
+        return ""
+    counted = connection.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchone()
+    rows = counted[0] if counted else 1
+    byte, kind, message = first
+    line = line_at(table, encoding, byte - 1)
+    counts = re.fullmatch(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
+    if counts:
+        finding = f"line {line} has {number_of(int(counts[2]), 'cell')} where line 1 has {counts[1]}"
+    elif kind == "UNQUOTED VALUE":
+        finding = f"line {line} has a quote that opens or closes in the wrong place"
+    else:
+        finding = f"line {line} cannot be read ({kind.lower()})"
+    return finding if rows == 1 else f"{finding} ({rows} such rows)"
+
+
+def forget_rejected(connection: duckdb.DuckDBPyConnection) -> None:
+    """Drop the rows that DuckDB rejected of one file, before it reads the next."""
+    connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")

@@ -1,0 +1,175 @@
+"""Load the files of a table into DuckDB, whatever their format; no error tells a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import duckdb
+
+from policy.errors import InputError, TransientFailure
+from policy.model import ReleasePolicy
+from tasks.intake.cells import column_names, loaded_cells
+from tasks.intake.columns import NameCheck, check_names_differ, check_same_columns
+from tasks.intake.csv_file import (
+    CsvText,
+    check_count,
+    checked_text,
+    forget_rejected,
+    rejected_row,
+    select_csv,
+)
+from tasks.intake.database import allowed_memory
+from tasks.intake.excel import excel_rows
+from tasks.intake.parquet_file import check_parquet, select_parquet
+from tasks.intake.rows import ROWS_TABLE, load_rows
+from tasks.intake.sealed import SealedFile, sealed
+from tasks.intake.source import InputFile, TableSource
+from tasks.intake.sqlite_file import check_nothing_unfinished, sqlite_rows
+from tasks.intake.text import line_ends
+from tasks.memory import spill_failure
+from tasks.sql import identifier
+
+R = TypeVar("R")
+INPUT = "input"
+HINT_QUOTES = "Put cells with a delimiter or quote in double quotes, and double the quotes in them."
+Opened = tuple[InputFile, SealedFile]
+
+
+@contextmanager
+def opened_files(source: TableSource) -> Iterator[dict[str, list[Opened]]]:
+    """Seal the files that a source reads, by the names that a query calls them, each with its parts."""
+    with ExitStack() as opened:
+        yield {
+            name: [
+                (file, opened.enter_context(sealed(file.path, file.check, file.objects))) for file in parts
+            ]
+            for name, parts in files_of(source).items()
+        }
+
+
+def files_of(source: TableSource) -> dict[str, tuple[InputFile, ...]]:
+    """Return the files that a source reads, by the names that a query calls them."""
+    own = {INPUT: source.parts} if source.parts else {}
+    return {**own, **{name: (file,) for name, file in source.inputs.items()}}
+
+
+def load_files(
+    connection: duckdb.DuckDBPyConnection, files: dict[str, list[Opened]], policy: ReleasePolicy
+) -> None:
+    """Copy files into tables of the database in memory, so that a query needs no file."""
+    for name, parts in files.items():
+        for number, opened in enumerate(parts):
+            _load_file(connection, name, opened, policy, parts[0][1].shown if number else None)
+
+
+def _load_file(
+    connection: duckdb.DuckDBPyConnection, name: str, opened: Opened, policy: ReleasePolicy, after: str | None
+) -> None:
+    """Copy one file. `after` is the first file of its table, whose columns it has."""
+    into = identifier(name)
+
+    def copied(select: str, _: CsvText | None) -> tuple[None, int]:
+        if after is None:
+            connection.execute(f"CREATE TABLE {into} AS {select}")
+            return None, rows_in(connection, into)
+        types = column_types(connection, select)
+        check_same_columns(types, column_types(connection, f"FROM {into}"), opened[1].shown, after)
+        before = rows_in(connection, into)
+        connection.execute(f"INSERT INTO {into} BY NAME {select}")
+        return None, rows_in(connection, into) - before
+
+    from_file(connection, opened, policy, copied, check_names=check_names_differ)
+    connection.execute(f"DROP TABLE IF EXISTS {ROWS_TABLE}")
+
+
+def from_file(
+    connection: duckdb.DuckDBPyConnection,
+    opened: Opened,
+    policy: ReleasePolicy,
+    work: Callable[[str, CsvText | None], tuple[R, int]],
+    *,
+    check_names: NameCheck,
+    unread: Collection[str] = (),
+) -> R:
+    """Return what `work` makes of a file's rows; it is given their SELECT, and also tells how many it read.
+
+    A sheet or a table of a database is copied for that, as text, without the columns `unread`. Raises
+    InputError where the file cannot be read, where `check_names` refuses the names of its columns, and where
+    a row was left out.
+    """
+    file, table = opened
+    text: CsvText | None = None
+    done: tuple[R, int] | None = None
+    failure: TransientFailure | None = None
+    finding, hint = "", HINT_QUOTES
+    try:
+        if file.format == "csv":
+            text = checked_text(table, file.delimiter, policy, check_names)
+            select = select_csv(table, file.delimiter, text, policy)
+        elif file.format == "parquet":
+            check_parquet(table)
+            select = select_parquet(connection, table, policy.source)
+        else:
+            select = _select_copied(connection, file, table, policy, check_names, unread)
+        done = work(select, text)
+        if text is not None:
+            finding = rejected_row(connection, table, policy.source.encoding)
+        forget_rejected(connection)
+    except duckdb.Error as error:
+        failure = spill_failure(error, connection)
+        finding, hint = file_problem(error, table, is_text=text is not None)
+    if failure is not None:
+        raise failure
+    if finding or done is None:
+        raise InputError(finding, where=table.shown, hint=hint)
+    result, n_rows = done
+    if text is not None:
+        check_count(table, text, n_rows)
+    return result
+
+
+def _select_copied(
+    connection: duckdb.DuckDBPyConnection,
+    file: InputFile,
+    table: SealedFile,
+    policy: ReleasePolicy,
+    check_names: NameCheck,
+    unread: Collection[str],
+) -> str:
+    """Copy a sheet or a table of a database, and return the SELECT of its rows."""
+    if file.format == "excel":
+        rows = excel_rows(table, file.part, file.alias)
+    else:
+        check_nothing_unfinished(file.path)
+        rows = sqlite_rows(table, file.part, file.alias)
+    with rows as written:
+        found = replace(written, names=column_names(written.names, policy.source))
+        check_names(found.names, table.shown)
+        load_rows(connection, found, unread, table.shown)
+    return f"SELECT {loaded_cells(found.names, policy.source)} FROM {ROWS_TABLE}"
+
+
+def column_types(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, str]:
+    """Return DuckDB's type of each column of a statement."""
+    return {row[0]: row[1] for row in connection.execute(f"DESCRIBE {select}").fetchall()}
+
+
+def rows_in(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
+    """Return how many rows a relation has."""
+    counted = connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
+    return int(counted[0]) if counted else 0
+
+
+def file_problem(error: duckdb.Error, table: SealedFile, *, is_text: bool) -> tuple[str, str]:
+    """Return what an error of DuckDB says of a file, and how to correct it."""
+    if is_text and len(ends := line_ends(table)) > 1:
+        return (
+            f"its lines end in different ways ({', '.join(ends)})",
+            "Save the file with one kind of line end.",
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f"needs more than {allowed_memory()}", "Split the table, or free memory."
+    return f"cannot be read ({type(error).__name__})", "The file may be damaged: export it again."

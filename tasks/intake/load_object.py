@@ -1,0 +1,118 @@
+"""Load a table that a program holds in its memory into DuckDB."""
+
+from __future__ import annotations
+
+import hashlib
+
+import duckdb
+import numpy as np
+import pandas as pd
+
+from policy.errors import InputError, TransientFailure
+from policy.model import ReleasePolicy
+from tasks.intake.cell_text import NoCell, cell_text
+from tasks.intake.columns import check_distinct, display_column
+from tasks.intake.database import allowed_memory
+from tasks.intake.table_object import WHERE, TableObject
+from tasks.memory import spill_failure
+from tasks.sql import identifier
+
+_VIEW = "releasegate_object"
+_ROWS_AT_ONCE = 2_048
+
+
+def load_object(
+    connection: duckdb.DuckDBPyConnection, name: str, given: TableObject, policy: ReleasePolicy
+) -> str:
+    """Copy a table in memory into the new table `name` of a database, and return its SHA-256: see `_digest`.
+
+    An index of pandas is not read. Raises InputError where it cannot be read as a table; no message holds
+    a cell.
+    """
+    table = given.table
+    finding, hint = "", "Give a table whose columns hold texts, numbers, truth values or times."
+    failure: TransientFailure | None = None
+    try:
+        if isinstance(table, pd.DataFrame):
+            table = _plain(table, policy.roles.dropped)
+        connection.register(_VIEW, table)
+        try:
+            connection.execute(f"CREATE TABLE {identifier(name)} AS FROM {_VIEW}")
+        finally:
+            connection.unregister(_VIEW)
+        columns = [row[0] for row in connection.execute(f"DESCRIBE {identifier(name)}").fetchall()]
+        return _digest(connection, name, [one for one in columns if one not in set(policy.roles.dropped)])
+    except duckdb.OutOfMemoryException as error:
+        failure = spill_failure(error, connection)
+        finding, hint = f"needs more than {allowed_memory()}", "Split the table, or free memory."
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # of DuckDB, and of whatever stands behind the stream
+        failure = spill_failure(error, connection) if isinstance(error, duckdb.Error) else None
+        finding = f"cannot be read ({type(error).__name__})"
+    if failure is not None:
+        raise failure
+    raise InputError(finding, where=WHERE, hint=hint)
+
+
+def _plain(table: pd.DataFrame, dropped: list[str] | tuple[str, ...]) -> pd.DataFrame:
+    """Return the frame with Python's objects as text; a dropped column is not read, but has its name."""
+    names = list(table.columns)
+    for position, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            raise InputError(
+                f"the name of column {position} is no text",
+                where=WHERE,
+                hint="Name every column: table.columns = [...].",
+            )
+    check_distinct(names, WHERE, tell=True)
+    unread = np.zeros(len(table), dtype=np.int8)
+    columns = {
+        name: unread if name in dropped else _column(table[name].reset_index(drop=True), name)
+        for name in names
+    }
+    return pd.DataFrame(columns, copy=False)
+
+
+def _column(column: pd.Series, name: str) -> pd.Series:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        known = np.array([*_texts(list(column.cat.categories), name), None], dtype=object)
+        return pd.Series(known[column.cat.codes.to_numpy()], dtype="str")
+    if column.dtype == object:
+        return pd.Series(_texts(column.to_list(), name), dtype="str")
+    if isinstance(column.dtype, np.dtype):  # DuckDB reads no array backwards, as one of `frame[::-1]` is
+        return pd.Series(np.ascontiguousarray(column.to_numpy()), copy=False)
+    return column.copy()
+
+
+def _texts(cells: list[object], name: str) -> list[str | None]:
+    try:
+        return [cell_text(cell) for cell in cells]
+    except NoCell:
+        pass
+    raise InputError(
+        f"the column {display_column(name)} has cells that are no text, number, truth value or time",
+        where=WHERE,
+        hint="Turn them into texts, or drop the column (roles.dropped).",
+    )
+
+
+def _digest(connection: duckdb.DuckDBPyConnection, name: str, columns: list[str]) -> str:
+    """Return the SHA-256 of a table as lines of JSON: its columns' names, then each row's cells as text.
+
+    A missing cell is null. The same rows have the same digest, whatever the object that held them.
+    """
+    types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE {identifier(name)}").fetchall()}
+    header = f"SELECT json_array({', '.join('?' for _ in columns)})"
+    found = connection.execute(header, columns).fetchone()
+    digest = hashlib.sha256(str(found[0] if found else "").encode())
+    cells = ", ".join(_cell(column, types[column]) for column in columns)
+    connection.execute(f"SELECT json_array({cells}) FROM {identifier(name)}")
+    while rows := connection.fetchmany(_ROWS_AT_ONCE):
+        digest.update("".join(f"\n{row[0]}" for row in rows).encode())
+    return digest.hexdigest()
+
+
+def _cell(name: str, kind: str) -> str:
+    text = f"CAST({identifier(name)} AS VARCHAR)"
+    return f"CASE WHEN NOT isnan({identifier(name)}) THEN {text} END" if kind in ("FLOAT", "DOUBLE") else text
