@@ -55,6 +55,8 @@ def method_lines(trial: Trial | None) -> Iterator[str]:
     yield f"  name: {chosen['name']}"
     yield "  # Cells are nodes of the hierarchies above, ranges and codes. With `sets`, a cell may be any set"
     yield "  # of values: less is lost, and a table can hardly be grouped by such a column."
+    if trial is not None and not trial.free_sets.problem:
+        yield f"  # With `sets` on the same rows: NCP {trial.free_sets.ncp:.1%}."
     yield f"  recoding: {RECODING}"
     if parameters is not None:
         written = ", ".join(f"{name}: {_value(value)}" for name, value in parameters.items())

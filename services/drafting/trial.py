@@ -56,9 +56,12 @@ class Tried:
 
 @dataclass(frozen=True)
 class Trial:
-    """All methods on a sample, the best of them on the whole table, and how many rows both have."""
+    """All methods on a sample, the best of them with free sets there and on the whole table, and how many
+    rows both have.
+    """
 
     methods: tuple[Tried, ...]
+    free_sets: Tried
     best: Tried
     sample_rows: int
     rows: int
@@ -82,7 +85,8 @@ def try_policy(policy: ReleasePolicy, table: Path) -> Trial:
     made = [one for one in tried if not one.problem]
     best = min(made or tried, key=lambda one: (len(one.failing), one.ncp))
     whole = best if n_rows == len(sample.frame) or best.problem else _tried(best.label, policy, source)
-    return Trial(tried, whole, len(sample.frame), n_rows)
+    sets = policy.model_copy(update={"method": policy.method.model_copy(update={"recoding": "sets"})})
+    return Trial(tried, _tried(best.label, sets, sample), whole, len(sample.frame), n_rows)
 
 
 def _sample(source: SourceTable) -> SourceTable:

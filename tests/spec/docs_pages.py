@@ -31,7 +31,7 @@ def blocks(page: Path) -> list[Block]:
     found = []
     for match in _FENCE.finditer(text):
         before = text[: match.start()]
-        comment = re.search(r"<!-- ((?:elsewhere|replace in)(?:(?!-->).)*) -->\n\Z", before, re.DOTALL)
+        comment = re.search(r"<!-- (elsewhere(?:(?!-->).)*) -->\n\Z", before, re.DOTALL)
         line = before.count("\n") + 1
         found.append(Block(page, line, match[1], match[2], " ".join(comment[1].split()) if comment else ""))
     return found

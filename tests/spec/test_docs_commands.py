@@ -22,7 +22,6 @@ from tests.support.timeouts import LONG_TIMEOUT
 
 RUN = ("console", "sh", "python")
 ELSEWHERE = re.compile(r"elsewhere: (\S+) because .+")
-REPLACE = re.compile(r"replace in (\S+): (.+) => (.+)")
 ROWS = 3000
 
 
@@ -47,7 +46,6 @@ def test_a_block_that_is_not_run_here_names_what_runs_it() -> None:
 
 def test_most_blocks_are_run_here() -> None:
     assert sum(not block.comment.startswith("elsewhere") for block in _blocks()) >= 6
-    assert sum(block.comment.startswith("replace in") for block in _blocks()) == 1
 
 
 def test_what_ci_is_said_to_run_it_runs() -> None:
@@ -67,8 +65,6 @@ class CarriedOut:
 
     def block(self, block: docs_pages.Block) -> None:
         """Carry out a block in the current folder."""
-        if block.comment:
-            _replace(block)
         if block.language == "python":
             exec(compile(block.text, block.where, "exec"), {})  # noqa: S102 -- our own page
             self.ended[block.where] = [("", 0, "", 0)]
@@ -145,8 +141,6 @@ def test_the_commands_of_the_readme_can_be_run_as_processes(
     for block in docs_pages.blocks(docs_pages.ROOT / "README.md"):
         if block.language != "console":
             continue
-        if block.comment:
-            _replace(block)
         for command, wanted in _commands(block):
             shell = f"{shlex.quote(sys.executable)} -m cli {command.removeprefix('releasegate ')}"
             done = subprocess.run(
@@ -155,15 +149,6 @@ def test_the_commands_of_the_readme_can_be_run_as_processes(
             assert done.returncode == wanted, f"{block.where}: {command}\n{done.stdout}{done.stderr}"
             n_run += 1
     assert n_run >= 9
-
-
-def _replace(block: docs_pages.Block) -> None:
-    found = REPLACE.fullmatch(block.comment)
-    assert found, block.where
-    path = Path(found[1])
-    before = path.read_text(encoding="utf-8")
-    assert before.count(found[2]) == 1, block.where
-    path.write_text(before.replace(found[2], found[3]), encoding="utf-8")
 
 
 def _commands(block: docs_pages.Block) -> Iterator[tuple[str, int]]:
