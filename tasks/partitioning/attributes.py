@@ -29,13 +29,22 @@ class ClosedSets:
         """Return codes (n,) as numbers, NaN for the missing value."""
         return np.where(codes == self.missing, np.nan, codes)
 
-    def sizes(self, low: FloatArray, high: FloatArray) -> IntArray:
-        """Return how many values the closed sets from the codes `low` to `high` hold; 0 where low > high."""
+    def is_missing(self, codes: IntArray) -> FloatArray:
+        """Return 1 for the missing value, 0 for others, (n,)."""
+        return np.asarray(codes == self.missing, dtype=np.float64)
+
+    def sizes(self, low: FloatArray, high: FloatArray, missing: FloatArray) -> IntArray:
+        """Return how many values the closed sets from the codes `low` to `high` hold, none where low > high,
+        and one more where `missing` is 1.
+        """
         known = low <= high
         first, last = (np.where(known, end, 0).astype(np.int64) for end in (low, high))
         if self.levels is None:
-            return np.where(known, last - first + 1, 0)
-        return np.where(known, self._values_of[self.levels.distance(first, last), first], 0)
+            found = np.where(known, last - first + 1, 0)
+        else:
+            found = np.where(known, self._values_of[self.levels.distance(first, last), first], 0)
+            found = np.minimum(found, self.levels.n_values - (missing > 0))  # the root has the missing one
+        return np.asarray(found + (missing > 0), dtype=np.int64)
 
     @cached_property
     def _values_of(self) -> IntArray:

@@ -110,10 +110,12 @@ def _penalties(
         if q in attributes.closed:
             closed = attributes.closed[q]
             lefts, rights = buckets.ranges(closed.numbers(codes))
-            left += attributes.set_cost(q, closed.sizes(*lefts))
-            right += attributes.set_cost(q, closed.sizes(*rights))
+            (_, unknown_left), (_, unknown_right) = buckets.ranges(closed.is_missing(codes))
+            left += attributes.set_cost(q, closed.sizes(*lefts, unknown_left))
+            right += attributes.set_cost(q, closed.sizes(*rights, unknown_right))
             low, high = (f(a[:, :1], b[:, :1]) for f, a, b in zip(ENDS, lefts, rights, strict=True))
-            whole += attributes.set_cost(q, closed.sizes(low, high))
+            unknown = np.fmax(unknown_left[:, :1], unknown_right[:, :1])
+            whole += attributes.set_cost(q, closed.sizes(low, high, unknown))
             continue
         distinct_left, distinct_right, distinct = buckets.distinct(codes, records)
         left += attributes.set_cost(q, distinct_left)
