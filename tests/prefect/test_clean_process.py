@@ -73,18 +73,24 @@ def test_a_server_is_named_by_a_profile_and_prefect_is_not_imported_without_one(
         (
             ["register.yaml", "--input", "bad.csv"],
             3,
-            ["  intake ..."],
+            [],
             "none of its 2 columns is in the roles of the policy",
+        ),
+        (
+            ["register.yaml", "--input", "old.csv"],
+            3,
+            ["  intake ...", "  validation ..."],
+            "old.csv",
         ),
         (["wrong.yaml", "--input", "bad.csv"], 2, [], "wrong.yaml: "),
         (
-            ["register.yaml", "--input", "bad.csv", "--revise", "a slip"],
+            ["register.yaml", "--input", "people.csv", "--revise", "a slip"],
             2,
             [],
             "clinic 2026Q1: the revision has no name",
         ),
     ],
-    ids=["a refused input", "a policy error", "a revision without a name"],
+    ids=["other columns", "a refused input", "a policy error", "a revision without a name"],
 )
 def test_an_error_is_told_in_two_lines_after_the_stages(
     desk: Desk, words: list[str], code: int, stages: list[str], finding: str
@@ -92,6 +98,8 @@ def test_an_error_is_told_in_two_lines_after_the_stages(
     desk.policy("register.yaml")
     desk.policy("wrong.yaml", privacy={"k": "many", "e": 2})
     (desk.folder / "bad.csv").write_text("a,b\n1,2\n")
+    desk.table()
+    desk.table("old.csv", age=999)
     placed = [desk.folder / word if word.endswith((".yaml", ".csv")) else word for word in words]
     done = process(desk.folder, "-m", "cli", "--store", desk.root, "run", *placed, "--period", "2026Q1")
     assert done.returncode == code
