@@ -22,7 +22,7 @@ from policy.model import ReleasePolicy
 from policy.roles import QuasiIdentifier
 from services.drafting.draft import draft
 from tasks.intake.read import read_table
-from tasks.recoding.labels import labels_of, read_cell
+from tasks.recoding.labels import Labels, labels_of, read_cell
 from tasks.utility.ncp import penalties, scale_of
 
 TABLES = {
@@ -70,8 +70,8 @@ def columns_of(policy: ReleasePolicy, file: Path) -> tuple[dict[str, Column], fl
     return found, sum(ncp.values()) / len(ncp)
 
 
-def _n_values(text: str, policy: ReleasePolicy, name: str, labels: object) -> int:
-    read = read_cell(text, labels)  # type: ignore[arg-type]
+def _n_values(text: str, policy: ReleasePolicy, name: str, labels: Labels | None) -> int:
+    read = read_cell(text, labels)
     return len(policy.roles.categorical[name].allowed or ()) if read is None else len(read)
 
 

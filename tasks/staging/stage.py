@@ -13,6 +13,8 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.canonical import file_digest, tree_digest
 from tasks import duck
+from tasks.recoding.cells import read_set
+from tasks.recoding.labels import Labels, labels_of
 from tasks.sql import identifier, quoted_formula
 from tasks.types import Candidate
 
@@ -22,6 +24,9 @@ RECODED = {
     Form.REPLACED: "one value instead of those of all people in the equivalence class: it may be nobody's",
     Form.NOISED: "changed by noise: it may be nobody's",
 }
+BESIDE = "a missing value stands beside it, joined by '|'; '*' is the whole domain"
+NODES = f"a value, or the node ('nodes' has its values) that covers the equivalence class; {BESIDE}"
+RANGES = f"a value, or the range first..last of 'order' that covers the equivalence class; {BESIDE}"
 MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -89,7 +94,7 @@ def data_package(
     frame: pd.DataFrame, policy: ReleasePolicy, period: str, data: dict[str, str], folder: Path
 ) -> dict[str, Any]:
     """Describe the files as a Frictionless Data Package v2, with how each column was recoded."""
-    fields = [_field(str(name), str(dtype), policy) for name, dtype in frame.dtypes.items()]
+    fields = [_field(str(name), frame, str(dtype), policy) for name, dtype in frame.dtypes.items()]
     package: dict[str, Any] = {
         "$schema": PROFILE,
         "name": policy.series.lower(),
@@ -115,7 +120,7 @@ def data_package(
     return package
 
 
-def _field(name: str, dtype: str, policy: ReleasePolicy) -> dict[str, Any]:
+def _field(name: str, frame: pd.DataFrame, dtype: str, policy: ReleasePolicy) -> dict[str, Any]:
     kind = "integer" if dtype.startswith("int") else "number" if dtype.startswith("float") else "string"
     field: dict[str, Any] = {"name": name, "type": kind}
     for source, qi in policy.roles.quasi_identifiers.items():
@@ -126,10 +131,23 @@ def _field(name: str, dtype: str, policy: ReleasePolicy) -> dict[str, Any]:
                 qi.description, f"interval of {source}: its {end} value in the equivalence class"
             )
         if name == source:
-            return field | _described(qi.description, RECODED[form])
+            labels = None if numeric else labels_of(policy, source)
+            if labels is None or not (labels.nodes or labels.order):
+                return field | _described(qi.description, RECODED[form])
+            recoding = NODES if labels.order is None else RANGES
+            return field | _described(qi.description, recoding) | _labels_in(frame[name], labels)
     if name in policy.roles.sensitive:
         return field | _described(policy.roles.sensitive[name].description, "sensitive attribute, unchanged")
     return field | _described("", "kept as it is")
+
+
+def _labels_in(cells: pd.Series[str], labels: Labels) -> dict[str, Any]:
+    """Return what the labels in a column's cells stand for; nothing of values and nodes in no cell."""
+    parts = {part for text in cells.unique() for part in read_set(str(text)) or ()}
+    if labels.order is None:
+        return {"nodes": {part: list(labels.nodes[part]) for part in sorted(parts) if part in labels.nodes}}
+    covered = {value for part in parts for value in labels.values(part)}
+    return {"order": [value for value in labels.order if value in covered]}
 
 
 def _described(description: str, recoding: str) -> dict[str, str]:

@@ -17,8 +17,11 @@ from release_store.records import EquivalenceClasses
 from release_store.states import CANDIDATE_TRANSITIONS
 from tasks.history.required import Required
 from tasks.recoding.cells import read_set, write_set
+from tasks.recoding.closure import closure_of
+from tasks.recoding.labels import labels_of, read_cell
 from tasks.risk.registry import GATES
 from tests.spec import docs_generated, docs_pages
+from tests.support.small import small_policy
 
 ROOT = docs_pages.ROOT
 DOCS = ROOT / "docs"
@@ -108,7 +111,7 @@ def test_there_are_no_further_groups_of_dependencies() -> None:
 
 
 def test_the_sets_are_written_as_the_page_says() -> None:
-    (block,) = docs_pages.blocks(DOCS / "formats.md")
+    block, _ = docs_pages.blocks(DOCS / "formats.md")
     head, *lines = block.text.splitlines()
     for line in lines:
         values, cell = line[: head.index("cell")].strip(), line[head.index("cell") :]
@@ -117,6 +120,29 @@ def test_the_sets_are_written_as_the_page_says() -> None:
         else:
             assert write_set(values.split(", ")) == cell
             assert read_set(cell) == tuple(sorted(values.split(", ")))
+
+
+def test_the_labels_are_written_as_the_page_says() -> None:
+    _, block = docs_pages.blocks(DOCS / "formats.md")
+    columns = {
+        "size": {"type": "ordinal", "values": ["small", "middle", "large", "huge"]},
+        "code": {"type": "code", "values": ["101", "102", "204"], "prefixes": [2, 1]},
+        "city": {"type": "categorical", "hierarchy": {"North": ["Leeds", "York"], "South": ["Dover"]}},
+    }
+    policy = small_policy(columns, method={"name": "mondrian", "recoding": "hierarchy"})
+    head, *lines = block.text.splitlines()
+    cell, beside = head.index("cell"), head.index("with a missing value")
+    for line, name in zip(lines, columns, strict=True):
+        values, labels = tuple(line[:cell].strip().split(", ")), labels_of(policy, name)
+        assert labels is not None
+        for more, told in (((), line[cell:beside].strip()), (("missing",), line[beside:])):
+            given = (*values, *more)
+            closure = closure_of(policy, name, given)
+            assert closure is not None
+            marks, _ = closure.closed(closure.among_all(np.ones((1, len(given)), dtype=bool)))
+            found = [value for value, inside in zip(closure.values, marks[0], strict=True) if inside]
+            assert write_set(labels.written(found)) == told
+            assert set(read_cell(told, labels) or ()) == set(found)
 
 
 def test_every_exit_code_is_that_of_its_error() -> None:

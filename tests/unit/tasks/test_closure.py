@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from itertools import combinations
 from pathlib import Path
@@ -260,3 +261,25 @@ def test_classes_of_staged_rows_are_read_by_their_labels(tmp_path: Path) -> None
     ]
     assert set(named) == {frozenset({"Nice", "missing"}), "*", frozenset({"Riga", "Oslo"})}
     assert made.classes.n_classes == 3
+
+
+def test_the_data_package_says_what_the_labels_in_cells_stand_for(tmp_path: Path) -> None:
+    policy = policy_with()
+    published(policy, prepared(policy, ROWS), [0, 0, 1, 1, 2, 2], tmp_path / "c")
+    fields = fields_of(tmp_path / "c")
+    assert fields["size"]["order"] == ["none", "small", "middle", "large", "huge"]
+    assert fields["born"]["order"] == ["1990", "1991", "1992", "1993", "1994", "2005"]
+    assert fields["code"]["nodes"] == {"E*": ["E10", "E11", "E20"], "E1*": ["E10", "E11"]}
+    assert fields["city"]["nodes"] == {"north": ["Riga", "Oslo"]}  # nothing of nodes in no cell
+    assert fields["city"]["recoding"].startswith("a value, or the node")
+    sets = policy_with("sets")
+    published(sets, prepared(sets, ROWS), [0, 0, 1, 1, 2, 2], tmp_path / "s")
+    city = fields_of(tmp_path / "s")["city"]
+    assert "nodes" not in city
+    assert city["recoding"].startswith("set of the equivalence class's values")
+
+
+def fields_of(folder: Path) -> dict[str, Any]:
+    """Return the fields of a staged table's data package, by name."""
+    package = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
+    return {field["name"]: field for field in package["resources"][0]["schema"]["fields"]}
