@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from tasks.types import BoolArray, FloatArray, IntArray
 
 FAN = 8
 WORD = 64  # bits
+Asked = Callable[[int, IntArray, IntArray], BoolArray]
+"""Tells of pairs of a box and a node of a height whether they are wanted, or some below them."""
 LINES = 4096  # boxes that descend together, fewer where they meet more than `PAIRS`
 PAIRS = 2_000_000
 
@@ -148,38 +151,38 @@ class BoxTree:
             levels.append(np.bitwise_and.reduceat(levels[-1], np.arange(0, len(levels[-1]), FAN)))
         return levels
 
-    def pairs(
-        self, boxes: PackedBoxes, asked: Callable[[int, IntArray, IntArray], BoolArray] | None = None
-    ) -> Iterator[tuple[IntArray, IntArray]]:
+    def pairs(self, boxes: PackedBoxes, asked: Asked | None = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield which box overlaps which of the tree, ascending, all of one box at once.
 
-        Only those pairs of which `asked(height, line, node)` tells that they are wanted, or some below them.
+        Only those pairs that `asked(height, line, node)` wants.
         """
         fields = _Fields.of(boxes)
-
-        def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
-            line, node = fields.overlapping(line, self._levels[height], node)
-            if asked is not None:
-                kept = np.flatnonzero(asked(height, line, node))
-                line, node = line.take(kept), node.take(kept)
-            return line, node
-
-        for line, node in descend(self._sizes, len(boxes), meet):
+        for line, node in descend(self._sizes, len(boxes), partial(self._meet, fields, asked)):
             key = np.sort(line * len(self) + self.order[node])
             yield key // len(self), key % len(self)
 
-    def visits(self, boxes: PackedBoxes) -> int:
-        """Return how many nodes the boxes meet on their way down."""
+    def visits(self, boxes: PackedBoxes, asked: Asked | None = None) -> int:
+        """Return how many nodes the boxes meet on their way down, with `asked` as above."""
         found, fields = 0, _Fields.of(boxes)
 
         def meet(height: int, line: IntArray, node: IntArray) -> tuple[IntArray, IntArray]:
             nonlocal found
             found += len(line)
-            return fields.overlapping(line, self._levels[height], node)
+            return self._meet(fields, asked, height, line, node)
 
         for _ in descend(self._sizes, len(boxes), meet):
             pass
         return found
+
+    def _meet(
+        self, fields: _Fields, asked: Asked | None, height: int, line: IntArray, node: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Return those of the pairs that overlap and are wanted."""
+        line, node = fields.overlapping(line, self._levels[height], node)
+        if asked is None:
+            return line, node
+        kept = np.flatnonzero(asked(height, line, node))
+        return line.take(kept), node.take(kept)
 
 
 def descend(

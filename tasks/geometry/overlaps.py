@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from tasks.geometry.bitsets import ClassIndex, set_bits
-from tasks.geometry.box_tree import BoxTree, pack_boxes
+from tasks.geometry.box_tree import Asked, BoxTree, pack_boxes
 from tasks.geometry.space import Boxes
-from tasks.types import IntArray
+from tasks.types import BoolArray, IntArray
 
 FEW = 4096  # boxes, so few that bits are as good
 ROWS = 512  # boxes that are compared at once by bits
@@ -23,7 +23,7 @@ class Overlaps:
 
     def __init__(self, boxes: Boxes) -> None:
         self._boxes = boxes
-        self._by_tree = None if len(boxes) > FEW else False
+        self._by_tree: dict[bool, bool] = {}
 
     def __len__(self) -> int:
         return len(self._boxes)
@@ -38,13 +38,23 @@ class Overlaps:
         """The boxes, indexed so that those that others overlap are found by bits."""
         return ClassIndex(self._boxes)
 
-    def meets_few(self, boxes: Boxes) -> bool:
-        """Tell whether boxes like these, of which the first that are asked about decide, meet few."""
-        if self._by_tree is None and len(boxes):
+    def meets_few(self, boxes: Boxes, asked: Asked | None = None) -> bool:
+        """Tell whether boxes like these, of which the first that are asked about decide, meet few.
+
+        With `asked`, as `BoxTree.pairs` takes it, only those pairs count.
+        """
+        known = self._by_tree.get(asked is not None)
+        if len(self) <= FEW or (known is None and not len(boxes)):
+            return False
+        if known is None:
             sample = np.unique(np.linspace(0, len(boxes) - 1, SAMPLE).astype(np.int64))
-            visits = self.tree.visits(pack_boxes(boxes.take(sample)))
-            self._by_tree = visits * BITS < len(sample) * len(self)
-        return bool(self._by_tree)
+
+            def asked_of_sample(height: int, line: IntArray, node: IntArray) -> BoolArray:
+                return np.ones(len(line), dtype=bool) if asked is None else asked(height, sample[line], node)
+
+            visits = self.tree.visits(pack_boxes(boxes.take(sample)), asked_of_sample)
+            known = self._by_tree[asked is not None] = visits * BITS < len(sample) * len(self)
+        return known
 
     def pairs(self, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield which of `boxes` overlaps which, ascending, all of one box at once.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.geometry.bitsets import ClassIndex, Words, packed, places
-from tasks.geometry.box_tree import pack_boxes
+from tasks.geometry.box_tree import Asked, pack_boxes
 from tasks.geometry.candidates import find_containing
 from tasks.geometry.cells import cells_of
 from tasks.geometry.overlaps import Overlaps
@@ -238,7 +238,8 @@ def _blocks_of_bits(boxes: Boxes, history: History, columns: Mapping[int, Requir
 def pairwise_fails(boxes: Boxes, history: History, columns: Mapping[int, Required]) -> BoolArray:
     """Tell for a few classes whether any of their compatible pairs fails, (n_classes,)."""
     failing = np.zeros(len(boxes), dtype=bool)
-    if history.overlaps.meets_few(boxes):
+    own = {c: packed(boxes.present[c]) for c in columns}
+    if history.overlaps.meets_few(boxes, _may_fail(own, history, columns)):
         failing[pairwise_failures(boxes, history, columns)[0]] = True
         return failing
     overlapping = history.index.overlapping(boxes)
@@ -252,25 +253,25 @@ def pairwise_fails(boxes: Boxes, history: History, columns: Mapping[int, Require
 def pairwise_failures(boxes: Boxes, history: History, columns: Mapping[int, Required]) -> IntArray:
     """Return the compatible pairs that fail, (3, m): a class, the earlier class, and the attribute."""
     own = {c: packed(boxes.present[c]) for c in columns}
+    asked = _may_fail(own, history, columns)
+    if history.overlaps.meets_few(boxes, asked):
+        blocks = history.overlaps.tree.pairs(pack_boxes(boxes), asked)
+    else:
+        blocks = history.overlaps.pairs(boxes)
     found = [np.empty((3, 0), dtype=np.int64)]
-    for line, place in _pairs_that_may_fail(boxes, own, history, columns):
+    for line, place in blocks:
         for c, required in columns.items():
             _, bad = _failing_pairs(boxes, own[c], history, c, required, line, place)
             found.append(np.stack([line[bad], place[bad], np.full(len(bad), c)]))
     return np.concatenate(found, axis=1)
 
 
-def _pairs_that_may_fail(
-    boxes: Boxes, own: Mapping[int, Words], history: History, columns: Mapping[int, Required]
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the pairs as `Overlaps.pairs`, some of those that pass apart.
+def _may_fail(own: Mapping[int, Words], history: History, columns: Mapping[int, Required]) -> Asked:
+    """Return what tells which boxes with the values `own[a]` may fail beside a class of a node.
 
     Classes that all have enough of the same values as a box pass beside it: a tree need not be looked at
-    below them. `own[a]` are the values of the boxes.
+    below them.
     """
-    if not history.overlaps.meets_few(boxes):
-        yield from history.overlaps.pairs(boxes)
-        return
 
     def asked(height: int, line: IntArray, node: IntArray) -> BoolArray:
         few = np.zeros(len(line), dtype=bool)
@@ -278,7 +279,7 @@ def _pairs_that_may_fail(
             few |= required.sizes(own[c][line] & history.in_common[c][height][node]) < required.least
         return few
 
-    yield from history.overlaps.tree.pairs(pack_boxes(boxes), asked)
+    return asked
 
 
 def _failing_pairs(

@@ -18,6 +18,7 @@ from tasks.history.required import Required
 from tasks.types import BoolArray, IntArray
 
 ROWS = 1024
+MOST_BITS, SMALL = 64, 1_000_000  # tables, and pairs of values in all, that are compared at once by bits
 
 
 def exposed(surplus: IntArray, l_least: int, k: int, groups: IntArray | None = None) -> BoolArray:
@@ -68,17 +69,31 @@ def several(totals: IntArray, l_least: int, k: int, groups: IntArray | None = No
     hidden = (records >= k) & (records.T > 0)
     readable = (more > 0) & ~hidden[:, :, None]
     read = np.stack([readable, readable.transpose(1, 0, 2)])
-    failing = np.zeros((2, *totals.shape), dtype=bool)
-    last = len(totals) - 1
-    for side, one in np.ndindex(2, len(totals)):
-        sets = read[side, one]  # (other, values)
-        asked = (sets.sum(axis=0) > 1) & (sets[last] | (one == last))
-        if asked.any():
-            failing[side, one] = asked & (_values_left(sets, groups) < l_least)
-    return Several(read, failing)
+    here = np.arange(len(totals)) == len(totals) - 1
+    asked = (read.sum(axis=2) > 1) & (read[:, :, -1] | here[:, None])
+    return Several(read, asked & (_values_left(read, asked, groups) < l_least))
 
 
-def _values_left(sets: BoolArray, groups: IntArray | None) -> IntArray:
+def _values_left(read: BoolArray, asked: BoolArray, groups: IntArray | None) -> IntArray:
+    """Return for each value of each side and table how many values all the others by which it is read leave,
+    itself among them, (2, one, values); where it is not `asked`, any number.
+    """
+    sides, r, _, n_values = read.shape
+    if r <= MOST_BITS and sides * r * n_values**2 <= SMALL:
+        # The others by which each value is read, a bit each.
+        bit = np.uint64(1) << np.arange(r, dtype=np.uint64)[:, None]
+        words = np.bitwise_or.reduce(np.where(read, bit, np.uint64(0)), axis=2)
+        held = (words[..., :, None] & ~words[..., None, :]) == 0
+        if groups is None:
+            return np.asarray(held.sum(axis=-1))
+        return np.asarray((held @ np.eye(int(groups.max(initial=0)) + 1)[groups] > 0).sum(axis=-1))
+    found = np.zeros((sides, r, n_values), dtype=np.int64)
+    for side, one in zip(*np.nonzero(asked.any(axis=2)), strict=True):
+        found[side, one] = _values_left_by_sets(read[side, one], groups)
+    return found
+
+
+def _values_left_by_sets(sets: BoolArray, groups: IntArray | None) -> IntArray:
     """Return for each of `sets` (others, values) how many hold all of it, itself among them, (values,)."""
     distinct, number, count = np.unique(sets.T, axis=0, return_inverse=True, return_counts=True)
     number = number.reshape(-1)

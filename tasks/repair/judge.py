@@ -132,15 +132,15 @@ class Judge:
         `own` are the values of each group. Whom all releases together leave l of them, no choice narrows: a
         tree need not be looked at below such people. Else, tile by tile where there are many groups.
         """
-        if self._people.meets_few(boxes):
 
-            def asked(height: int, line: IntArray, node: IntArray) -> BoolArray:
-                few = np.zeros(len(line), dtype=bool)
-                for c, required in self._required.items():
-                    left = required.sizes(own[c][line] & self._left[c][height][node])
-                    few |= left < required.least
-                return few
+        def asked(height: int, line: IntArray, node: IntArray) -> BoolArray:
+            few = np.zeros(len(line), dtype=bool)
+            for c, required in self._required.items():
+                left = required.sizes(own[c][line] & self._left[c][height][node])
+                few |= left < required.least
+            return few
 
+        if self._people.meets_few(boxes, asked):
             yield from self._people.tree.pairs(pack_boxes(boxes), asked)
         elif len(boxes) < MANY:
             yield from self._people.pairs(boxes)

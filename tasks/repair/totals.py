@@ -7,10 +7,10 @@ out are among those who seem to have left: nobody outside knows which they were.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush, heapreplace
-from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 
@@ -21,49 +21,69 @@ from tasks.geometry.space import boxes_of, counts_of, distinct_rows, space_of
 from tasks.history.following import follows_nobody_into
 from tasks.history.intersection import compared_attributes
 from tasks.history.required import Required, required_of
-from tasks.history.totals import exposed, several, surpluses
+from tasks.history.totals import Several, exposed, several, surpluses
 from tasks.recoding.generalize import generalized
 from tasks.repair.round_cache import RoundCache
 from tasks.sorting import stable_order
 from tasks.types import BoolArray, IntArray, PreparedTable
 
+Wanted = tuple[int, IntArray]  # the number of a release, and kinds of records
+
 
 @dataclass
-class _Difference:
-    """The `surplus` of one attribute beside one earlier release (n, values), as in `surpluses`.
+class _Differences:
+    """The `surplus` of one attribute beside the earlier `releases` (n, values): the rows of `surpluses` of
+    one after the other, of which `whole` (releases,) are the last ones.
 
-    Of each kind of records (kinds,): `part` is the row of the component that they are in, -1 where that is
-    not subtracted by itself; `value` their value.
+    Of each kind of records (kinds,): `part` (releases, kinds) is the row of the component that they are in,
+    -1 where that is not subtracted by itself; `value` their value.
     """
 
+    releases: list[int]
     surplus: IntArray
+    whole: IntArray
     part: IntArray
     value: IntArray
     required: Required
-    _failing: BoolArray | None = None
-    _changed: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        n = len(self.surplus)
+        self._failing, self._either = np.zeros((n, 2), dtype=bool), np.zeros(n, dtype=bool)
+        self._changed = [np.arange(n)]  # rows of which it is not known yet
 
     @cached_property
     def _kinds(self) -> list[IntArray]:
-        """The kinds of each row of `surplus`; all of them of the last, which is the whole."""
-        order = np.argsort(self.part, kind="stable")
-        ends = np.searchsorted(self.part[order], np.arange(len(self.surplus))).tolist()
-        of_parts = [order[first:end] for first, end in pairwise(ends)]
-        return [*of_parts, np.arange(len(self.part))]
+        """The kinds of each row of `surplus`: all of them of a whole."""
+        found = [np.empty(0, dtype=np.int64)] * len(self.surplus)
+        for part, whole in zip(self.part, self.whole.tolist(), strict=True):
+            order = np.argsort(part, kind="stable")
+            order = order[np.searchsorted(part[order], 0) :]
+            rows, first = np.unique(part[order], return_index=True)
+            for row, kinds in zip(rows.tolist(), np.split(order, first[1:]), strict=False):
+                found[row] = kinds
+            found[whole] = np.arange(len(part))
+        return found
 
-    def wanted(self, count: IntArray, k: int) -> IntArray | None:
-        """Return the kinds of which one record is to be left out for the first side that fails; None if none
-        does. `count` (kinds,) are the records that are left.
+    def wanted(self, count: IntArray, k: int) -> list[Wanted]:
+        """Return for each release with a side that fails the kinds of which one record is to be left out for
+        the first such side. `count` (kinds,) are the records that are left.
         """
         failing = self._failing
-        if failing is None:
-            failing = self._failing = self._exposed(self.surplus, k)
-        elif self._changed:
-            failing[self._changed] = self._exposed(self.surplus[self._changed], k)
+        for rows in self._changed:
+            failing[rows] = exposed(self.surplus[rows], self.required.least, k, self.required.groups)
+            self._either[rows] = failing[rows].any(axis=1)
         self._changed = []
-        row = int(failing.argmax()) // 2
-        if not failing[row].any():
-            return None
+        rows = np.flatnonzero(self._either)
+        first = np.searchsorted(rows, np.append(0, self.whole[:-1] + 1))
+        last = np.searchsorted(rows, self.whole, side="right")
+        return [
+            (release, self._wanted_of(int(rows[one]), failing, count, k))
+            for release, one, end in zip(self.releases, first.tolist(), last.tolist(), strict=True)
+            if one < end
+        ]
+
+    def _wanted_of(self, row: int, failing: BoolArray, count: IntArray, k: int) -> IntArray:
+        """Return the kinds of which one record is to be left out for a row that fails."""
         inside = self._kinds[row]
         inside = inside[count[inside] > 0]
         here = self.surplus[row]
@@ -77,15 +97,12 @@ class _Difference:
             good = good & (here == here[good].max()) if good.any() else here > 0
         return np.asarray(inside[good[self.value[inside]]])
 
-    def _exposed(self, surplus: IntArray, k: int) -> BoolArray:
-        return exposed(surplus, self.required.least, k, self.required.groups)
-
     def leave(self, kind: int) -> None:
         """Count one record of a kind as left out."""
-        value, part = int(self.value[kind]), int(self.part[kind])
-        for row in {len(self.surplus) - 1, part} - {-1}:
-            self.surplus[row, value] += 1
-            self._changed.append(row)
+        part = self.part[:, kind]
+        rows = np.concatenate([self.whole, part[part >= 0]])
+        self.surplus[rows, self.value[kind]] += 1
+        self._changed.append(rows)
 
 
 @dataclass
@@ -99,13 +116,19 @@ class _Several:
     value: IntArray
     required: Required
 
-    def wanted(self, count: IntArray, k: int) -> IntArray | None:
-        """Return the kinds of which one record is to be left out for the first value that fails, as above."""
+    def wanted(self, count: IntArray, k: int) -> list[Wanted]:
+        """Return the kinds of which one record is to be left out for the first value that fails, as above.
+
+        With the number of the table, which comes after all releases.
+        """
         if len(self.totals) < 3:
-            return None
+            return []
         found = several(self.totals, self.required.least, k, self.required.groups)
         if not found.failing.any():
-            return None
+            return []
+        return [(len(self.totals) - 1, self._wanted_of(found, count))]
+
+    def _wanted_of(self, found: Several, count: IntArray) -> IntArray:
         side, one, value = (int(place[0]) for place in np.nonzero(found.failing))
         others = found.others(side, one, value)
         last = len(self.totals) - 1
@@ -203,8 +226,8 @@ def leave_out_totals(
     queues = _Queues(kind, labels, rank, policy.privacy.k + 1)
     found = []
     for _ in range(int(policy.gates.suppression.max * len(labels))):
-        asked = [one.wanted(queues.count, policy.privacy.k) for one in differences]
-        chosen = _in_common([kinds for kinds in asked if kinds is not None])
+        asked = [each for one in differences for each in one.wanted(queues.count, policy.privacy.k)]
+        chosen = _in_common([kinds for _, kinds in sorted(asked, key=itemgetter(0))])
         if not len(chosen):
             break
         record, its_kind = queues.take(chosen)
@@ -218,7 +241,7 @@ def _in_common(asked: Sequence[IntArray]) -> IntArray:
     """Return the kinds that the first of `asked` names, and as many of the others as share any with it."""
     chosen = asked[0] if asked else np.empty(0, dtype=np.int64)
     for kinds in asked[1:]:
-        both = np.intersect1d(chosen, kinds)
+        both = np.intersect1d(chosen, kinds, assume_unique=True)
         chosen = both if len(both) else chosen
     return chosen
 
@@ -230,8 +253,8 @@ def _differences(
     earlier: Sequence[tuple[str, EquivalenceClasses]],
     apart: Sequence[tuple[int, int]] | None,
     cache: RoundCache,
-) -> tuple[list[_Difference | _Several], IntArray]:
-    """Return how the groups of `labels` differ from each release by each attribute, and from all of them.
+) -> tuple[list[_Differences | _Several], IntArray]:
+    """Return how the groups of `labels` differ by each attribute, from each release and from all of them.
 
     And which kind each record is of, (m,), -1 for who is in no group.
     """
@@ -248,8 +271,8 @@ def _differences(
     attributes = compared_attributes(policy)
     required = required_of(policy, space, attributes)
     values = {name: _values(table, inside, space.sensitive[name], name) for name in attributes}
+    rows: dict[str, list[tuple[int, IntArray, IntArray]]] = {name: [] for name in attributes}
     totals: dict[str, list[IntArray]] = {name: [] for name in attributes}
-    found: list[_Difference | _Several] = []
     columns = list(values.values())
     for number, (release, each) in enumerate(earlier):
         if not follows_nobody_into(policy, release):
@@ -260,18 +283,32 @@ def _differences(
             if name in each.counts:
                 surplus, row = surpluses(own[name], here, theirs[name], there, n)
                 columns.append(row[here[groups[inside]]])
-                found.append(_Difference(surplus, columns[-1], values[name], required[name]))
+                rows[name].append((number, surplus, columns[-1]))
                 totals[name].append(theirs[name].sum(axis=0))
-    for name in attributes:
-        every = np.array([*totals[name], own[name].sum(axis=0)])
-        found.append(_Several(every, values[name], required[name]))
     first, kind = distinct_rows([np.zeros(len(inside), dtype=np.int64), *columns])
-    for one in found:
-        one.value = one.value[first]
-        if isinstance(one, _Difference):
-            one.part = one.part[first]
     groups[inside] = kind
+    found: list[_Differences | _Several] = []
+    for name in attributes:
+        value = values[name][first]
+        if rows[name]:
+            found.append(_beside_each(rows[name], first, value, required[name]))
+        every = np.array([*totals[name], own[name].sum(axis=0)])
+        found.append(_Several(every, value, required[name]))
     return found, groups
+
+
+def _beside_each(
+    rows: Sequence[tuple[int, IntArray, IntArray]], kinds: IntArray, value: IntArray, required: Required
+) -> _Differences:
+    """Put together what releases have more of: of each its number, its surplus, and each record's row of it.
+
+    `kinds` (kinds,) is a record of each kind.
+    """
+    numbers, surpluses_of, row_of = zip(*rows, strict=True)
+    ends = np.cumsum([len(each) for each in surpluses_of])
+    part = np.array([each[kinds] for each in row_of])
+    part = np.where(part >= 0, part + (ends - [len(each) for each in surpluses_of])[:, None], -1)
+    return _Differences(list(numbers), np.concatenate(surpluses_of), ends - 1, part, value, required)
 
 
 def _values(table: PreparedTable, inside: IntArray, names: Sequence[str], attribute: str) -> IntArray:
