@@ -6,19 +6,31 @@ of overlapping classes are among themselves in both releases, and its totals can
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Protocol
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes
 from tasks.types import IntArray
 
 
-def components(one: Boxes, other: Overlaps) -> tuple[IntArray, IntArray, int]:
+class Pairs(Protocol):
+    """Classes among which those that boxes overlap are found, as by `Overlaps`."""
+
+    def __len__(self) -> int: ...
+
+    def pairs(self, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield which of `boxes` overlaps which of the classes."""
+        ...
+
+
+def components(one: Boxes, other: Pairs) -> tuple[IntArray, IntArray, int]:
     """Return the component of each class of two releases in one space, (n,) and (m,), and how many there are.
 
-    Numbered in the order of their first classes. Cost: that of `Overlaps.pairs`.
+    Numbered in the order of their first classes. Cost: that of `other.pairs`.
     """
     n, m = len(one), len(other)
     label = np.arange(n + m)

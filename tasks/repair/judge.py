@@ -25,6 +25,7 @@ from tasks.history.intersection import (
 )
 from tasks.history.persons import Followed, allowed_by_person
 from tasks.history.required import Required
+from tasks.repair.known_pairs import cell_keys
 from tasks.types import BoolArray, IntArray
 
 ROWS = 512
@@ -57,14 +58,9 @@ class Judge:
 
     def fails_still(self, boxes: Boxes, members: Sequence[IntArray]) -> BoolArray:
         """Tell the same as `fails`; looks only at groups that were not among those of the last call."""
-        cells = np.hstack(
-            [
-                boxes.low.view(np.uint8),
-                boxes.high.view(np.uint8),
-                *(marks.view(np.uint8) for marks in (*boxes.member, *boxes.present)),
-            ]
-        )
-        keys = [cell.tobytes() + rows.tobytes() for cell, rows in zip(cells, members, strict=True)]
+        keys = [
+            cell + rows.tobytes() for cell, rows in zip(cell_keys(boxes, boxes.present), members, strict=True)
+        ]
         new = np.flatnonzero([key not in self._known for key in keys])
         found = self.fails(boxes.take(new), [members[one] for one in new.tolist()])
         known = self._known | {

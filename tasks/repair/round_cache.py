@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
@@ -13,6 +13,7 @@ from tasks.history.persons import Followed, follow
 from tasks.history.required import required_of
 from tasks.repair.followers import Followers
 from tasks.repair.judge import Judge
+from tasks.repair.known_pairs import KnownPairs
 from tasks.types import PreparedTable
 
 
@@ -23,6 +24,7 @@ class RoundCache:
     _space: tuple[object, ...] = ()
     _history: History | None = None
     _judge: tuple[Followed | None, Judge] | None = None
+    _pairs: dict[int, KnownPairs] = field(default_factory=dict)
 
     def history(
         self,
@@ -41,7 +43,19 @@ class RoundCache:
             if history is None:
                 raise ValueError("there is no earlier release")
             self._space, self._history, self._judge = asked, history, None
+            self._pairs = {}
         return self._history
+
+    def pairs_with(self, release: int) -> KnownPairs:
+        """Return what finds the classes of one of the releases, as `history` returned them last.
+
+        Raises ValueError where it was not asked before.
+        """
+        if self._history is None:
+            raise ValueError("there is no history yet")
+        if release not in self._pairs:
+            self._pairs[release] = KnownPairs(self._history.by_release[release])
+        return self._pairs[release]
 
     def judge(
         self,

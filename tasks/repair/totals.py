@@ -266,7 +266,7 @@ def _differences(
     groups[inside] = (np.cumsum(some) - 1)[labels[inside]]
     classes = generalized(table, groups, policy)
     space = space_of([classes, *(each for _, each in earlier)], table)
-    history = cache.history(policy, earlier, space, apart)
+    cache.history(policy, earlier, space, apart)
     boxes, own = boxes_of(classes, space), counts_of(classes, space)
     attributes = compared_attributes(policy)
     required = required_of(policy, space, attributes)
@@ -277,7 +277,7 @@ def _differences(
     for number, (release, each) in enumerate(earlier):
         if not follows_nobody_into(policy, release):
             continue
-        here, there, n = components(boxes, history.by_release[number])
+        here, there, n = components(boxes, cache.pairs_with(number))
         theirs = counts_of(each, space)
         for name in attributes:
             if name in each.counts:
@@ -291,13 +291,13 @@ def _differences(
     for name in attributes:
         value = values[name][first]
         if rows[name]:
-            found.append(_beside_each(rows[name], first, value, required[name]))
+            found.append(beside_each(rows[name], first, value, required[name]))
         every = np.array([*totals[name], own[name].sum(axis=0)])
         found.append(_Several(every, value, required[name]))
     return found, groups
 
 
-def _beside_each(
+def beside_each(
     rows: Sequence[tuple[int, IntArray, IntArray]], kinds: IntArray, value: IntArray, required: Required
 ) -> _Differences:
     """Put together what releases have more of: of each its number, its surplus, and each record's row of it.

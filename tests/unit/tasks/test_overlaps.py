@@ -14,7 +14,7 @@ from tasks.geometry import box_tree, overlaps
 from tasks.geometry.box_tree import BoxTree, pack_boxes, spatial_order
 from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes, Points, point_boxes
-from tasks.types import IntArray
+from tasks.types import BoolArray, IntArray
 
 VALUES = (2, 70)  # one set is of one word, one of two
 
@@ -102,3 +102,23 @@ def test_the_order_is_one_of_all_boxes_and_far_attributes_are_parted_first() -> 
     assert sorted(order.tolist()) == list(range(200))
     first = boxes.bits[order, 0]
     assert set(first[:64].tolist()).isdisjoint(set(first[-8:].tolist()))
+
+
+def test_pairs_that_are_not_wanted_do_not_count_as_met() -> None:
+    random = np.random.default_rng(5)
+    one, other = boxes_of(random, 40), boxes_of(random, 300)
+
+    def nothing(height: int, line: IntArray, node: IntArray) -> BoolArray:
+        return np.zeros(len(line), dtype=bool)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlaps, "FEW", 0)
+        tree = Overlaps(other).tree
+        every, none = tree.visits(pack_boxes(one)), tree.visits(pack_boxes(one), nothing)
+        patch.setattr(overlaps, "BITS", len(one) * len(other) / ((every + none) / 2))
+        found = Overlaps(other)
+        assert [found.meets_few(one), found.meets_few(one, nothing), found.meets_few(one)] == [
+            False,
+            True,
+            False,
+        ]

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from release_store.records import EquivalenceClasses, GateResult, Verdict
 from tasks.geometry.components import components
 from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import boxes_of, space_of
+from tasks.history import totals as history_totals
+from tasks.history.required import Required
 from tasks.history.totals import exposed, several, surpluses
-from tasks.repair.totals import leave_out_totals
+from tasks.repair.totals import beside_each, leave_out_totals
 from tasks.risk.registry import GATES, assess, gates_to_ask
 from tests.support.small import Published, prepared, published, small_policy
 
@@ -199,9 +202,13 @@ tables = st.integers(1, 4).flatmap(
 )
 
 
-@given(tables, st.integers(1, 3), st.integers(1, 6))
-def test_several_tables_are_every_choice_of_them(totals: list[list[int]], l_least: int, k: int) -> None:
-    found = several(np.array(totals), l_least, k).failing.any(axis=2)
+@pytest.mark.parametrize("small", [0, 10**6])
+@given(totals=tables, l_least=st.integers(1, 3), k=st.integers(1, 6))
+def test_several_tables_are_every_choice_of_them(
+    small: int, totals: list[list[int]], l_least: int, k: int
+) -> None:
+    with patch.object(history_totals, "SMALL", small):
+        found = several(np.array(totals), l_least, k).failing.any(axis=2)
     last = len(totals) - 1
     for side in (MORE, LESS):
         for one in range(len(totals)):
@@ -232,6 +239,52 @@ def of_illnesses(counts: list[int], first: int) -> list[tuple[int, str]]:
         (first + i, name)
         for i, name in enumerate(n for n, each in zip(names, counts, strict=True) for _ in range(each))
     ]
+
+
+@given(tables, st.lists(st.integers(0, 2), min_size=4, max_size=4), st.integers(1, 3), st.integers(1, 6))
+def test_several_tables_are_compared_alike_by_bits_and_by_sets(
+    totals: list[list[int]], kinds: list[int], l_least: int, k: int
+) -> None:
+    groups = np.array(kinds[: len(totals[0])])
+    by_bits = several(np.array(totals), l_least, k, groups)
+    with patch.object(history_totals, "SMALL", 0):
+        by_sets = several(np.array(totals), l_least, k, groups)
+    assert np.array_equal(by_bits.failing, by_sets.failing)
+
+
+@given(
+    data=st.data(),
+    sizes=st.lists(st.integers(0, 3), min_size=1, max_size=4),
+    l_least=st.integers(1, 3),
+    k=st.integers(1, 4),
+)
+def test_who_is_wanted_is_what_looking_anew_says(
+    data: st.DataObject, sizes: list[int], l_least: int, k: int
+) -> None:
+    values, n_kinds = 3, 6
+    value = np.array(data.draw(st.lists(st.integers(0, values - 1), min_size=n_kinds, max_size=n_kinds)))
+    count = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n_kinds, max_size=n_kinds)))
+    row = st.lists(st.integers(-3, 3), min_size=values, max_size=values)
+    rows = []
+    for number, size in enumerate(sizes):
+        surplus = data.draw(st.lists(row, min_size=size + 1, max_size=size + 1))
+        part = data.draw(st.lists(st.integers(-1, size - 1), min_size=n_kinds, max_size=n_kinds))
+        rows.append((number, np.array(surplus), np.array(part)))
+    required = Required(l_least)
+    kept = beside_each(rows, np.arange(n_kinds), value, required)
+    for kind in data.draw(st.lists(st.integers(0, n_kinds - 1), max_size=8)):
+        kept.wanted(count, k)
+        kept.leave(kind)
+        for _, surplus, part in rows:
+            for one in {len(surplus) - 1, int(part[kind])} - {-1}:
+                surplus[one, value[kind]] += 1
+    anew = beside_each(rows, np.arange(n_kinds), value, required).wanted(count, k)
+    found = kept.wanted(count, k)
+    assert [(number, kinds.tolist()) for number, kinds in found] == [
+        (number, kinds.tolist()) for number, kinds in anew
+    ]
+    exposing = [number for number, surplus, _ in rows if exposed(surplus, l_least, k).any()]
+    assert [number for number, _ in found] == exposing
 
 
 THREE = [[3] * 5, [2, 2, 2, 3, 3], [2, 3, 3, 2, 2]]
