@@ -6,7 +6,7 @@ out are among those who seem to have left: nobody outside knows which they were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush, heapreplace
@@ -27,7 +27,62 @@ from tasks.repair.round_cache import RoundCache
 from tasks.sorting import stable_order
 from tasks.types import BoolArray, IntArray, PreparedTable
 
-Wanted = tuple[int, IntArray]  # the number of a release, and kinds of records
+Wanted = tuple[int, BoolArray]  # the number of a release, and which kinds of records
+FEW = 8  # values whose kinds are marked one value after the other
+
+
+class _Part:
+    """Some `kinds` of records (m,), by the `value` of each, and how many records of each value are left of them.
+
+    `value` and `count` (kinds,) are of all kinds.
+    """
+
+    def __init__(self, kinds: IntArray, value: IntArray, count: IntArray, n_values: int) -> None:
+        self._value = value
+        self._order = kinds[np.argsort(value[kinds], kind="stable")]
+        self._ends = np.searchsorted(value[self._order], np.arange(n_values + 1)).tolist()
+        self.left = np.zeros(n_values, dtype=np.int64)
+        np.add.at(self.left, value[kinds], count[kinds])
+
+    def mark(self, marks: BoolArray, good: BoolArray) -> None:
+        """Set `marks` (kinds,) of those with one of the `good` (values,)."""
+        values = good.nonzero()[0].tolist()
+        if len(values) > FEW:
+            marks[self._order[good[self._value[self._order]]]] = True
+        else:
+            for one in values:
+                marks[self._order[self._ends[one] : self._ends[one + 1]]] = True
+
+
+class Kinds:
+    """The kinds of records that are left, by the `value` (kinds,) that each has of one attribute.
+
+    `count` (kinds,) is how many records of each there are.
+    """
+
+    def __init__(self, value: IntArray, count: IntArray, n_values: int) -> None:
+        self.value, self.n_values = value, n_values
+        self._count = count.copy()
+        self._there = count > 0
+        self.every = self.part(np.arange(len(value)))
+
+    def part(self, kinds: IntArray) -> _Part:
+        """Return some of the kinds."""
+        return _Part(kinds, self.value, self._count, self.n_values)
+
+    def having(self, good: BoolArray, part: _Part) -> BoolArray:
+        """Mark the kinds of a part that have one of the `good` (values,), (kinds,)."""
+        marks = np.zeros(len(self.value), dtype=bool)
+        part.mark(marks, good)
+        marks &= self._there
+        return marks
+
+    def leave(self, kind: int, parts: Iterable[_Part] = ()) -> None:
+        """Count one record of a kind as left out, in these of its parts too."""
+        self._count[kind] -= 1
+        self._there[kind] = self._count[kind] > 0
+        for part in (self.every, *parts):
+            part.left[self.value[kind]] -= 1
 
 
 @dataclass
@@ -35,88 +90,88 @@ class _Differences:
     """The `surplus` of one attribute beside the earlier `releases` (n, values): the rows of `surpluses` of
     one after the other, of which `whole` (releases,) are the last ones.
 
-    Of each kind of records (kinds,): `part` (releases, kinds) is the row of the component that they are in,
-    -1 where that is not subtracted by itself; `value` their value.
+    `part` (releases, kinds) is the row of the component that the records of each of the `kinds` are in, -1
+    where that is not subtracted by itself.
     """
 
     releases: list[int]
     surplus: IntArray
     whole: IntArray
     part: IntArray
-    value: IntArray
+    kinds: Kinds
     required: Required
 
     def __post_init__(self) -> None:
         n = len(self.surplus)
         self._failing, self._either = np.zeros((n, 2), dtype=bool), np.zeros(n, dtype=bool)
         self._changed = [np.arange(n)]  # rows of which it is not known yet
+        self._parts = dict.fromkeys(self.whole.tolist(), self.kinds.every)  # the kinds of rows that failed
 
     @cached_property
-    def _kinds(self) -> list[IntArray]:
-        """The kinds of each row of `surplus`: all of them of a whole."""
-        found = [np.empty(0, dtype=np.int64)] * len(self.surplus)
-        for part, whole in zip(self.part, self.whole.tolist(), strict=True):
+    def _inside(self) -> dict[int, IntArray]:
+        """The kinds of each row of `surplus` that is a component."""
+        found = dict[int, IntArray]()
+        for part in self.part:
             order = np.argsort(part, kind="stable")
             order = order[np.searchsorted(part[order], 0) :]
             rows, first = np.unique(part[order], return_index=True)
-            for row, kinds in zip(rows.tolist(), np.split(order, first[1:]), strict=False):
-                found[row] = kinds
-            found[whole] = np.arange(len(part))
+            found.update(zip(rows.tolist(), np.split(order, first[1:]), strict=False))
         return found
 
-    def wanted(self, count: IntArray, k: int) -> list[Wanted]:
+    def _part_of(self, row: int) -> _Part:
+        """Return the kinds of a row."""
+        if row not in self._parts:
+            self._parts[row] = self.kinds.part(self._inside.get(row, np.empty(0, dtype=np.int64)))
+        return self._parts[row]
+
+    def wanted(self, k: int) -> list[Wanted]:
         """Return for each release with a side that fails the kinds of which one record is to be left out for
-        the first such side. `count` (kinds,) are the records that are left.
+        the first such side.
         """
-        failing = self._failing
         for rows in self._changed:
-            failing[rows] = exposed(self.surplus[rows], self.required.least, k, self.required.groups)
-            self._either[rows] = failing[rows].any(axis=1)
+            exposing = exposed(self.surplus[rows], self.required.least, k, self.required.groups)
+            self._failing[rows], self._either[rows] = exposing, exposing.any(axis=1)
         self._changed = []
-        rows = np.flatnonzero(self._either)
+        rows = self._either.nonzero()[0]
         first = np.searchsorted(rows, np.append(0, self.whole[:-1] + 1))
         last = np.searchsorted(rows, self.whole, side="right")
         return [
-            (release, self._wanted_of(int(rows[one]), failing, count, k))
+            (release, self._wanted_of(int(rows[one]), k))
             for release, one, end in zip(self.releases, first.tolist(), last.tolist(), strict=True)
             if one < end
         ]
 
-    def _wanted_of(self, row: int, failing: BoolArray, count: IntArray, k: int) -> IntArray:
+    def _wanted_of(self, row: int, k: int) -> BoolArray:
         """Return the kinds of which one record is to be left out for a row that fails."""
-        inside = self._kinds[row]
-        inside = inside[count[inside] > 0]
-        here = self.surplus[row]
-        few_joined = failing[row, 1] and int(-here[here < 0].sum()) < k
+        part, here = self._part_of(row), self.surplus[row]
+        few_joined = self._failing[row, 1] and int(-here[here < 0].sum()) < k
         # Few who joined are left out themselves; otherwise a value is added to those who left: the one that
         # asks for the fewest, of those that the earlier release has too.
         good = here < 0
         if not few_joined:
-            n_here = np.bincount(self.value[inside], weights=count[inside], minlength=len(here))
-            good = (here <= 0) & (n_here > -here)
+            good = (here <= 0) & (part.left > -here)
             good = good & (here == here[good].max()) if good.any() else here > 0
-        return np.asarray(inside[good[self.value[inside]]])
+        return self.kinds.having(np.asarray(good), part)
 
     def leave(self, kind: int) -> None:
         """Count one record of a kind as left out."""
         part = self.part[:, kind]
-        rows = np.concatenate([self.whole, part[part >= 0]])
-        self.surplus[rows, self.value[kind]] += 1
+        inside = part[part >= 0]
+        rows = np.concatenate([self.whole, inside])
+        self.surplus[rows, self.kinds.value[kind]] += 1
         self._changed.append(rows)
+        self.kinds.leave(kind, [self._parts[row] for row in inside.tolist() if row in self._parts])
 
 
 @dataclass
 class _Several:
-    """The `totals` (releases, values) of one attribute, the table's last, as in `several`.
-
-    `value` (kinds,) is that of each kind of records.
-    """
+    """The `totals` (releases, values) of one attribute, the table's last, as in `several`."""
 
     totals: IntArray
-    value: IntArray
+    kinds: Kinds
     required: Required
 
-    def wanted(self, count: IntArray, k: int) -> list[Wanted]:
+    def wanted(self, k: int) -> list[Wanted]:
         """Return the kinds of which one record is to be left out for the first value that fails, as above.
 
         With the number of the table, which comes after all releases.
@@ -126,29 +181,29 @@ class _Several:
         found = several(self.totals, self.required.least, k, self.required.groups)
         if not found.failing.any():
             return []
-        return [(len(self.totals) - 1, self._wanted_of(found, count))]
+        return [(len(self.totals) - 1, self.kinds.having(self._good(found), self.kinds.every))]
 
-    def _wanted_of(self, found: Several, count: IntArray) -> IntArray:
+    def _good(self, found: Several) -> BoolArray:
+        """Return the values of which any may be left out."""
         side, one, value = (int(place[0]) for place in np.nonzero(found.failing))
         others = found.others(side, one, value)
         last = len(self.totals) - 1
         own = self.totals[last]
         if (one == last) == (side == 0):
             # The table has more of the value: as many of it are left out as it has more.
-            return np.flatnonzero((count > 0) & (self.value == value))
+            return np.asarray(np.arange(len(own)) == value)
         # It has too few: who is left out gives the set one value more, of those that ask for the fewest.
         read = found.read[side, one]
         level = self.totals[one] if one != last else self.totals[others].min(axis=0)
         good = read[others[others != last]].all(axis=0) if one != last else level > 0
         good &= ~read[others].all(axis=0) & (own > 0)
-        if not good.any():
-            return np.empty(0, dtype=np.int64)
         excess = np.where(good, own - level, np.iinfo(np.int64).max)
-        return np.flatnonzero((count > 0) & (good & (excess == excess.min()))[self.value])
+        return np.asarray(good & (excess == excess.min()))
 
     def leave(self, kind: int) -> None:
         """Count one record of a kind as left out."""
-        self.totals[-1, self.value[kind]] -= 1
+        self.totals[-1, self.kinds.value[kind]] -= 1
+        self.kinds.leave(kind)
 
 
 class _Queues:
@@ -226,8 +281,8 @@ def leave_out_totals(
     queues = _Queues(kind, labels, rank, policy.privacy.k + 1)
     found = []
     for _ in range(int(policy.gates.suppression.max * len(labels))):
-        asked = [each for one in differences for each in one.wanted(queues.count, policy.privacy.k)]
-        chosen = _in_common([kinds for _, kinds in sorted(asked, key=itemgetter(0))])
+        asked = [each for one in differences for each in one.wanted(policy.privacy.k)]
+        chosen = np.flatnonzero(_in_common([kinds for _, kinds in sorted(asked, key=itemgetter(0))]))
         if not len(chosen):
             break
         record, its_kind = queues.take(chosen)
@@ -237,12 +292,12 @@ def leave_out_totals(
     return np.array(found, dtype=np.int64)
 
 
-def _in_common(asked: Sequence[IntArray]) -> IntArray:
-    """Return the kinds that the first of `asked` names, and as many of the others as share any with it."""
-    chosen = asked[0] if asked else np.empty(0, dtype=np.int64)
+def _in_common(asked: Sequence[BoolArray]) -> BoolArray:
+    """Return the kinds that the first of `asked` marks, and as many of the others as share any with it."""
+    chosen = asked[0] if asked else np.zeros(0, dtype=bool)
     for kinds in asked[1:]:
-        both = np.intersect1d(chosen, kinds, assume_unique=True)
-        chosen = both if len(both) else chosen
+        both = chosen & kinds
+        chosen = both if both.any() else chosen
     return chosen
 
 
@@ -287,28 +342,30 @@ def _differences(
                 totals[name].append(theirs[name].sum(axis=0))
     first, kind = distinct_rows([np.zeros(len(inside), dtype=np.int64), *columns])
     groups[inside] = kind
+    count = np.bincount(kind, minlength=len(first))
     found: list[_Differences | _Several] = []
     for name in attributes:
-        value = values[name][first]
+        value, n_values = values[name][first], own[name].shape[1]
         if rows[name]:
-            found.append(beside_each(rows[name], first, value, required[name]))
+            kinds = Kinds(value, count, n_values)
+            found.append(beside_each(rows[name], first, kinds, required[name]))
         every = np.array([*totals[name], own[name].sum(axis=0)])
-        found.append(_Several(every, value, required[name]))
+        found.append(_Several(every, Kinds(value, count, n_values), required[name]))
     return found, groups
 
 
 def beside_each(
-    rows: Sequence[tuple[int, IntArray, IntArray]], kinds: IntArray, value: IntArray, required: Required
+    rows: Sequence[tuple[int, IntArray, IntArray]], record: IntArray, kinds: Kinds, required: Required
 ) -> _Differences:
     """Put together what releases have more of: of each its number, its surplus, and each record's row of it.
 
-    `kinds` (kinds,) is a record of each kind.
+    `record` (kinds,) is one of each kind.
     """
     numbers, surpluses_of, row_of = zip(*rows, strict=True)
     ends = np.cumsum([len(each) for each in surpluses_of])
-    part = np.array([each[kinds] for each in row_of])
+    part = np.array([each[record] for each in row_of])
     part = np.where(part >= 0, part + (ends - [len(each) for each in surpluses_of])[:, None], -1)
-    return _Differences(list(numbers), np.concatenate(surpluses_of), ends - 1, part, value, required)
+    return _Differences(list(numbers), np.concatenate(surpluses_of), ends - 1, part, kinds, required)
 
 
 def _values(table: PreparedTable, inside: IntArray, names: Sequence[str], attribute: str) -> IntArray:

@@ -21,7 +21,7 @@ from tasks.geometry.space import boxes_of, space_of
 from tasks.history import totals as history_totals
 from tasks.history.required import Required
 from tasks.history.totals import exposed, several, surpluses
-from tasks.repair.totals import beside_each, leave_out_totals
+from tasks.repair.totals import Kinds, beside_each, leave_out_totals
 from tasks.risk.registry import GATES, assess, gates_to_ask
 from tests.support.small import Published, prepared, published, small_policy
 
@@ -271,15 +271,18 @@ def test_who_is_wanted_is_what_looking_anew_says(
         part = data.draw(st.lists(st.integers(-1, size - 1), min_size=n_kinds, max_size=n_kinds))
         rows.append((number, np.array(surplus), np.array(part)))
     required = Required(l_least)
-    kept = beside_each(rows, np.arange(n_kinds), value, required)
+    kept = beside_each(rows, np.arange(n_kinds), Kinds(value, count, values), required)
     for kind in data.draw(st.lists(st.integers(0, n_kinds - 1), max_size=8)):
-        kept.wanted(count, k)
+        if not count[kind]:
+            continue
+        kept.wanted(k)
         kept.leave(kind)
+        count[kind] -= 1
         for _, surplus, part in rows:
             for one in {len(surplus) - 1, int(part[kind])} - {-1}:
                 surplus[one, value[kind]] += 1
-    anew = beside_each(rows, np.arange(n_kinds), value, required).wanted(count, k)
-    found = kept.wanted(count, k)
+    anew = beside_each(rows, np.arange(n_kinds), Kinds(value, count, values), required).wanted(k)
+    found = kept.wanted(k)
     assert [(number, kinds.tolist()) for number, kinds in found] == [
         (number, kinds.tolist()) for number, kinds in anew
     ]
