@@ -32,7 +32,7 @@ FEW = 8  # values whose kinds are marked one value after the other
 
 
 class _Part:
-    """Some `kinds` of records (m,), by the `value` of each, and how many records of each value are left of them.
+    """Some `kinds` of records (m,), by the `value` of each, and how many of each value are `left` of them.
 
     `value` and `count` (kinds,) are of all kinds.
     """
