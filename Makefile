@@ -8,7 +8,7 @@ PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 DIVIDED := -n auto --maxprocesses 4 --dist worksteal
 FAST := not (integration or prefect or faults or browser or e2e or nightly) or smoke
 
-.PHONY: demo test coverage test-integration test-prefect test-faults test-browser test-e2e test-nightly test-all lint lock clean
+.PHONY: demo test coverage test-integration test-prefect test-faults test-browser test-e2e test-base test-nightly test-all lint lock clean
 
 demo: .venv/installed
 	$(BIN)/python -m examples.register.demo demo
@@ -47,12 +47,16 @@ test-e2e: .venv/installed
 		echo "no chromium or no chromedriver: no form is filled in (apt-get install chromium chromium-driver)"
 	$(PYTEST) -m e2e
 
+# What is installed without extras makes a release, in an environment of its own.
+test-base: .venv/installed
+	PYTHON=$(PYTHON) tools/try_base.sh
+
 # Each test is told as it ends. Faults in loops, 500 examples a property, benchmarks, papers, real tables, every command of the docs.
 test-nightly: .venv/installed
 	RELEASEGATE_EXAMPLES=nightly RELEASEGATE_E2E_BROWSER=required $(PYTEST) -v -m "nightly or (hypothesis and not (prefect or faults or browser or e2e))" \
 		$(DIVIDED)
 
-test-all: test test-integration test-prefect test-faults test-browser test-e2e
+test-all: test test-integration test-prefect test-faults test-browser test-e2e test-base
 
 lint: .venv/installed
 	$(BIN)/ruff check .

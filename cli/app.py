@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from policy.errors import UsageError
+
 RELEASES, DECISIONS = "Releases", "Decisions"
 HISTORY, PROOF = "History", "Proof"
 METHODS, STORE = "Policies and methods", "The store"
@@ -99,6 +101,22 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    """Show the version that is installed, where it is wanted, and end."""
+    if not wanted:
+        return
+    from importlib import metadata
+
+    try:
+        found = metadata.version("releasegate")
+    except metadata.PackageNotFoundError:
+        raise UsageError(
+            "releasegate is not installed: only its files are here", hint="Run `pip install .` in its folder."
+        ) from None
+    print(f"releasegate {found}")
+    raise typer.Exit
+
+
 @app.callback(
     help="Publish a table about people each period, but only if it is safe together with everything "
     "published before.",
@@ -107,6 +125,15 @@ app = typer.Typer(
 )
 def releasegate(
     context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Show the version and exit.",
+        ),
+    ] = False,
     store: Annotated[
         Path,
         typer.Option(
@@ -119,4 +146,5 @@ def releasegate(
     ] = Path("store"),
 ) -> None:
     """Take the folder of the store, which stands before the command."""
+    del version  # shown before anything else
     context.obj = store

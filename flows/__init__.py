@@ -5,5 +5,7 @@ module of the package a process begins with.
 """
 
 from flows.runtime import settings
+from releasegate.own_packages import check_own_packages
 
+check_own_packages()  # a worker begins here
 settings.apply_prefect_settings()

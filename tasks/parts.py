@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -132,6 +133,18 @@ F = TypeVar("F")
 
 
 @dataclass(frozen=True)
+class Extra:
+    """A package that a part needs, and how to install it: the base of releasegate does not have it."""
+
+    package: str
+    hint: str
+
+    def is_installed(self) -> bool:
+        """Tell whether the package can be imported; it is not."""
+        return find_spec(self.package) is not None
+
+
+@dataclass(frozen=True)
 class BuildContext:
     """What a part is bound to beside its own parameters: the policy's roles, model and seed, the largest
     group, the size that groups are grown to, whether an aggregation follows, the share of the records that
@@ -155,12 +168,16 @@ class BuildContext:
 
 @dataclass(frozen=True)
 class Component(Generic[F]):
-    """One choice for one of the four parts. `bind` takes the parameters, of which it reads its own."""
+    """One choice for one of the four parts. `bind` takes the parameters, of which it reads its own.
+
+    `extra` is what must be installed beside the base.
+    """
 
     name: str
     summary: str
     parameters: type[Parameters]
     bind: Callable[[Any, BuildContext], F]
+    extra: Extra | None = None
 
 
 def named_parts(*parts: Component[F]) -> dict[str, Component[F]]:

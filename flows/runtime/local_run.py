@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from policy.errors import ReleaseGateError, TransientFailure
+from policy.errors import ReleaseGateError, TransientFailure, UsageError
 from policy.location import Location
 from policy.model import ReleasePolicy
 from policy.period import current_period, day_at, has_ended, read_period
@@ -25,6 +25,7 @@ from services.checking.sources import check_sources, checked_policy
 from services.observability.notice_channels import API_VARIABLE
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
+from services.prefect_extra import INSTALL, MISSING, prefect_is_installed
 from services.runtime import Runtime
 from services.sanitized import sanitize_errors
 from services.trust import trusted_in
@@ -189,13 +190,17 @@ def run_rejudge(
 def server_is_named() -> bool:
     """Tell whether the environment or a profile of Prefect names a server.
 
-    Prefect is imported only to read a profile.
+    Prefect is imported only to read a profile: where it is not installed, none counts. Raises UsageError
+    where the environment names a server, and Prefect is not installed.
     """
+    installed = prefect_is_installed()
     if os.environ.get(API_VARIABLE):
+        if not installed:
+            raise UsageError(MISSING, where=API_VARIABLE, hint=INSTALL)
         return True
     home = os.environ.get("PREFECT_HOME") or Path.home() / ".prefect"
     profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or Path(home) / "profiles.toml")
-    if "prefect.settings" not in sys.modules and not profiles.is_file():
+    if not installed or ("prefect.settings" not in sys.modules and not profiles.is_file()):
         return False
     from prefect.settings import PREFECT_API_URL
 

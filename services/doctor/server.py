@@ -15,6 +15,7 @@ from policy.errors import TransientFailure, UsageError
 from release_store.checkup import Check, Condition
 from services.doctor.required_settings import REQUIRED
 from services.observability.web import Answered, is_loopback, request_json
+from services.prefect_extra import INSTALL, MISSING, prefect_is_installed
 
 TAG = "releasegate"
 _TIMEOUT = 2.0
@@ -33,6 +34,8 @@ def server() -> list[Check]:
         found = "PREFECT_API_URL is not set: `run` and `rejudge` work without Prefect"
         return [Check("server", Condition.FINE, found)]
     check_server_address(url)
+    if not prefect_is_installed():
+        return [Check("server", Condition.WRONG, MISSING, INSTALL)]
     try:
         version = str(request_json(f"{url}/admin/version", headers=_credential(), timeout=_TIMEOUT))
     except Answered as error:

@@ -13,6 +13,7 @@ from release_store.approval.reviewers import load_reviewers, people_path
 from release_store.checkup import Check, Condition
 from release_store.permission import Act
 from release_store.store import ReleaseStore
+from services.doctor.installed_files import installed_files
 from services.doctor.required_settings import REQUIRED
 from services.doctor.server import server
 from services.doctor.versions import versions
@@ -29,6 +30,7 @@ def check_environment(root: Path, contradicted: Sequence[str]) -> list[Check]:
     store = _opened(root)
     looks: dict[str, Callable[[], Iterable[Check]]] = {
         "packages": versions,
+        "files": installed_files,
         "people": lambda: _people(root, store),
         "settings": lambda: _settings(contradicted),
         "log": lambda: [_file("log", os.environ.get(logs.VARIABLE, ""))],

@@ -6,6 +6,7 @@ import platform
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -13,7 +14,8 @@ from packaging.specifiers import SpecifierSet
 from release_store.checkup import Check, Condition
 
 _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
-_INSTALL = "Run `make demo`, or `pip install -r requirements.lock`."
+_INSTALL = "Run `make demo`, or `pip install` with `-c requirements.lock`."
+_DEVELOPMENT = "dev"
 TRAPS = {
     "fastapi": "Prefect's server then fails at import, and every flow with it",
     "sqlalchemy": "Prefect then silently never creates the runs of a schedule",
@@ -34,24 +36,59 @@ def versions() -> list[Check]:
     wrong = [found for one in needed if (found := _wrong(one))]
     checks += [Check("packages", Condition.WRONG, found, _INSTALL) for found in wrong]
     if not wrong:
-        prefect = metadata.version("prefect")
-        found = f"all {len(needed)} are installed, with Prefect {prefect}"
+        extras = [name for name, lines in _extras().items() if _is_installed(lines)]
+        found = f"all {len(needed)} are installed, "
+        found += f"with the extras {', '.join(extras)}" if extras else "without extras"
         checks.append(Check("packages", Condition.FINE, found))
     return checks
 
 
 def requirements() -> tuple[str, list[Requirement]]:
-    """Return the range of Python versions and the packages that are needed to run.
+    """Return the range of Python versions and the packages that are needed to run: those of the base, and of
+    each extra that is installed.
 
     From the project's file where it lies beside the code, else from what was installed.
     """
-    if _PROJECT.is_file():
-        project = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]
-        return str(project["requires-python"]), [Requirement(line) for line in project["dependencies"]]
+    extras = [line for lines in _extras().values() if _is_installed(lines) for line in lines]
+    if (project := _project()) is not None:
+        base = [Requirement(line) for line in project["dependencies"]]
+        return str(project["requires-python"]), [*base, *extras]
     found = metadata.metadata("releasegate")
+    return str(found.json.get("requires_python") or ""), [*_installed_with(""), *extras]
+
+
+def _extras() -> dict[str, list[Requirement]]:
+    """Return the packages of each extra but that of development."""
+    if (project := _project()) is not None:
+        named = project["optional-dependencies"].items()
+        extras = {name: [Requirement(line) for line in lines] for name, lines in named}
+    else:
+        base = {str(one) for one in _installed_with("")}
+        names = metadata.metadata("releasegate").get_all("Provides-Extra") or []
+        extras = {name: [one for one in _installed_with(name) if str(one) not in base] for name in names}
+    return {name: lines for name, lines in extras.items() if name != _DEVELOPMENT}
+
+
+def _project() -> dict[str, Any] | None:
+    """Return the project's file; None where the code was installed without it."""
+    if not _PROJECT.is_file():
+        return None
+    project: dict[str, Any] = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]
+    return project
+
+
+def _installed_with(extra: str) -> list[Requirement]:
     lines = [Requirement(line) for line in metadata.requires("releasegate") or []]
-    needed = [one for one in lines if one.marker is None or one.marker.evaluate({"extra": ""})]
-    return str(found.json.get("requires_python") or ""), needed
+    return [one for one in lines if one.marker is None or one.marker.evaluate({"extra": extra})]
+
+
+def _is_installed(extra: list[Requirement]) -> bool:
+    """Tell whether an extra was installed, by the first of its packages."""
+    try:
+        metadata.version(extra[0].name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _wrong(needed: Requirement) -> str:

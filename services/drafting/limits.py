@@ -69,7 +69,7 @@ def _value(value: object) -> str:
 
 def _outcome(one: Tried) -> str:
     if one.problem:
-        return one.problem
+        return f"left out: {one.problem}"
     failing = f"; fails {', '.join(one.failing)}" if one.failing else ""
     return f"NCP {one.ncp:.1%}{failing}"
 

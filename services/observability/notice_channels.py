@@ -23,6 +23,7 @@ from policy.errors import ReleaseGateError, UsageError
 from services.observability.limit import run_with_timeout
 from services.observability.notice_kinds import Notice
 from services.observability.web import Answered, UnknownHost, check_web_address, request_json, secret_of
+from services.prefect_extra import INSTALL, MISSING, prefect_is_installed
 
 COMMAND_VARIABLE = "RELEASEGATE_NOTICE_COMMAND"
 URL_VARIABLE = "RELEASEGATE_NOTICE_URL"
@@ -136,6 +137,8 @@ def prefect_event(notice: Notice) -> dict[str, Any]:
 
 def _to_prefect(notice: Notice, limit: float) -> None:
     """Post the event, and wait for the server's answer: Prefect's own `emit_event` returns before it."""
+    if not prefect_is_installed():
+        raise NotDelivered(MISSING, hint=INSTALL)
     from prefect.client.orchestration import get_client
     from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError, create_model
 
-from policy.errors import PolicyError, did_you_mean
+from policy.errors import PolicyError, UsageError, did_you_mean
 from policy.findings import display_value
 from policy.model import ReleasePolicy
 from policy.recoding import contains_its_people
@@ -60,7 +60,8 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
     """Return the policy's method with its parts bound to its parameters.
 
     Raises PolicyError, which names `where`, for an unknown method, part or parameter, for a value out of
-    range, and where the method's own recoding replaces values and the policy does not say so.
+    range, and where the method's own recoding replaces values and the policy does not say so. Raises
+    UsageError where a part needs a package that is not installed.
     """
     name = policy.method.name
     if name not in methods() and name in (elsewhere := offers_elsewhere(ENTRY_POINTS)):
@@ -72,6 +73,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
     method = _known(name, methods(), "method", f"{where}: method.name")
     chosen = _chosen(policy, method, where)
     _check_recoding(policy, method, where)
+    _check_installed(name, chosen, where)
     try:
         parameters = parameters_of(method, chosen).model_validate(policy.method.parameters)
     except ValidationError as error:
@@ -170,6 +172,17 @@ def _check_recoding(policy: ReleasePolicy, method: Method, where: str) -> None:
         where=f"{where}: method.recoding",
         hint=f"Set `recoding: {method.recoding}` if that is intended, or `recoding: sets`.",
     )
+
+
+def _check_installed(name: str, chosen: Chosen, where: str) -> None:
+    """Raise UsageError where a part of the method needs a package that is not installed."""
+    for extra in [part.extra for part in chosen if part.extra is not None]:
+        if not extra.is_installed():
+            raise UsageError(
+                f"{name} needs the package {extra.package}, which is not installed",
+                where=f"{where}: method",
+                hint=extra.hint,
+            )
 
 
 def _group_size(parameters: Parameters, k: int) -> int:

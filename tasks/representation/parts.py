@@ -12,6 +12,7 @@ from tasks.parts import (
     BlockParameters,
     BuildContext,
     Component,
+    Extra,
     NeighbourParameters,
     Parameters,
     Represent,
@@ -137,9 +138,20 @@ def _in_blocks(
     return Representation(features, found, notes)
 
 
+TORCH = Extra(
+    "torch",
+    "Run `pip install 'releasegate[autoencoder]' --extra-index-url https://download.pytorch.org/whl/cpu`, "
+    "or choose another method.",
+)
+"""PyTorch; that index has its builds without CUDA."""
+
 REPRESENTATIONS = named_parts(
     Component(
-        "autoencoder", "latent space of an autoencoder of the features", AutoencoderParameters, _autoencoder
+        "autoencoder",
+        "latent space of an autoencoder of the features",
+        AutoencoderParameters,
+        _autoencoder,
+        TORCH,
     ),
     Component("original", "the features: z-scored numbers, encoded categories", FeatureParameters, _features),
     Component(

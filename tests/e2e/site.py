@@ -18,6 +18,7 @@ from tests.support.timeouts import HANG_TIMEOUT
 PACKAGES = (
     "examples",
     "cli",
+    "releasegate",
     "expectations",
     "flows",
     "policy",

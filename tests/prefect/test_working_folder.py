@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows.runtime import working_folder
+from releasegate.deployments import FLOWS
+from releasegate.own_packages import PACKAGES
 from services.evaluation import evaluate
 from tests.support.timeouts import HANG_TIMEOUT
 
@@ -119,6 +122,31 @@ def test_a_flow_starts_no_server_of_its_own(folder: Path) -> None:
     done = child(folder, "-c", script)
     assert done.returncode == 1
     assert "No Prefect API URL provided" in done.stderr
+
+
+@pytest.mark.enemy(OWNER, "runs code")
+def test_a_deployed_flow_is_ours_whatever_packages_the_folder_of_the_deployment_has(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Prefect puts that folder before all other places of modules."""
+    for name in PACKAGES:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    places = "import sys; from prefect.utilities.importtools import import_object; sys.path.insert(0, '')"
+    names = sorted(FLOWS)
+    made = f"[import_object('releasegate.deployments.' + name).fn.__module__ for name in {names}]"
+    for file in folder.glob("*.py"):  # what Prefect itself imports from there is the operator's
+        file.unlink()
+    done = child(folder, "-c", f"{places}\nprint({made})")
+    assert done.stderr == ""
+    assert done.stdout.strip() == str([FLOWS[name] for name in names])
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_deployed_flows_are_those_of_the_deployments() -> None:
+    document = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
+    named = {one["entrypoint"] for one in document["deployments"]}
+    assert named == {f"releasegate.deployments.{name}" for name in FLOWS}
 
 
 def test_nothing_relative_is_a_place_of_modules(monkeypatch: pytest.MonkeyPatch) -> None:

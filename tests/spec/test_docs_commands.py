@@ -53,7 +53,7 @@ def test_what_ci_is_said_to_run_it_runs() -> None:
     parts = re.findall(r"^part \S+ (make|together) (.+)$", script, re.MULTILINE)
     made = {target for _, targets in parts for target in targets.split()}
     kinds = {"test-integration", "test-prefect", "test-faults", "test-browser", "test-e2e"}
-    assert made == {".venv/installed", "lint", "demo", "test", *kinds}
+    assert made == {".venv/installed", "lint", "demo", "test", "test-base", *kinds}
 
 
 @dataclass

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from releasegate import own_packages
 from tests.spec import docs_pages
 
-PACKAGES = ("policy", "release_store", "expectations", "tasks", "reports", "services", "flows", "cli")
+PACKAGES = (*own_packages.PACKAGES, "releasegate")
 REFUSED = {
     "mend": "hint",
     "Staff": "Reviewers",
