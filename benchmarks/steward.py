@@ -152,7 +152,7 @@ def release(name: str, folder: Path, rows: int) -> Released:
     say("approve", made["candidate"], "--by", "Ada Archer", "--reason", REASON, "--key", str(key))
     say("--help")
     say("history")
-    (published,) = (store / "releases").glob("*/*/data.csv")
+    (published,) = (store / "releases").glob("*/*-r1/data.csv")
     roles = yaml.safe_load(policy.read_text(encoding="utf-8"))["roles"]
     known, sensitive = ",".join(roles["quasi_identifiers"]), ",".join(roles["sensitive"])
     say("assess", str(published), "--qi", known, "--sensitive", sensitive)
