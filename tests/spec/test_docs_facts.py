@@ -108,7 +108,9 @@ def test_every_dependency_has_its_reason(heading, find) -> None:
 def test_there_are_no_further_groups_of_dependencies() -> None:
     project = tomllib.loads(_text("pyproject.toml"))["project"]
     assert list(project["optional-dependencies"]) == ["dask", "excel", "postgres", "s3", "dev"]
-    assert project["optional-dependencies"]["dev"][0] == "releasegate[dask,excel,postgres,s3]"  # which tests need
+    assert (
+        project["optional-dependencies"]["dev"][0] == "releasegate[dask,excel,postgres,s3]"
+    )  # which tests need
 
 
 def test_the_sets_are_written_as_the_page_says() -> None:
