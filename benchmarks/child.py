@@ -29,11 +29,11 @@ class Run:
     peak: int
 
 
-def run_child(command: Sequence[str]) -> tuple[Run, str]:
+def run_child(command: Sequence[str], exit_code: int = 0) -> tuple[Run, str]:
     """Run a command to its end, and return what it cost and what it printed.
 
     The peak is at least what this process ever held, as Linux counts it: what takes memory runs `apart`.
-    Raises RuntimeError if the command fails.
+    Raises RuntimeError if the command ends with another exit code.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         begun = perf_counter()
@@ -43,7 +43,7 @@ def run_child(command: Sequence[str]) -> tuple[Run, str]:
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         printed = output.read().decode()
-        if child.returncode:
+        if child.returncode != exit_code:
             errors.seek(0)
             raise RuntimeError(f"{' '.join(command)}: {(printed + errors.read().decode())[-1000:]}")
     return Run(wall, used.ru_utime + used.ru_stime, _bytes(used)), printed

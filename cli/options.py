@@ -45,7 +45,7 @@ Input = Annotated[
         "--input",
         metavar="FILE",
         parser=_input,
-        help="Input table, or s3://BUCKET/KEY (default: the source in the policy).",
+        help="Input table, s3://BUCKET/KEY or postgresql://HOST/DATABASE?table=TABLE (default: policy).",
     ),
 ]
 OldInput = Annotated[

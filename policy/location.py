@@ -1,4 +1,4 @@
-"""Where a table lies: the path of a file, or the address of one object in an S3 store."""
+"""Where a table lies: the path of a file, one object of an S3 store, or one table of a Postgres server."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from policy.errors import UsageError
+from policy.postgres_address import PostgresTable, is_postgres, postgres_table
 
 SCHEME = "s3"
 LONGEST_KEY = 1024  # bytes, of S3
@@ -40,17 +41,19 @@ class ObjectAddress:
         return prefix.key in ("", self.key) or self.key.startswith(f"{prefix.key}/")
 
 
-Location: TypeAlias = Path | ObjectAddress
+Location: TypeAlias = Path | ObjectAddress | PostgresTable
 
 
 def location_of(written: str, where: str) -> Location:
     """Return the path or the address that `written` is; `where` names the field or the option of it.
 
-    Raises UsageError for an address that is not s3://BUCKET/KEY. The message does not repeat it, because
-    addresses can hold passwords.
+    Raises UsageError for an address that is of neither S3 nor Postgres. The message does not repeat it,
+    because addresses can hold passwords.
     """
     if "://" not in written:
         return Path(written)
+    if is_postgres(written):
+        return postgres_table(written, where)
     found = address_of(written, where)
     if not found.key:
         raise UsageError("names a bucket and no object", where=where, hint=_HINT)
@@ -64,7 +67,7 @@ def address_of(written: str, where: str) -> ObjectAddress:
         raise UsageError(
             "is an address that is not of S3",
             where=where,
-            hint="Give the path of a file, or s3://BUCKET/KEY.",
+            hint="Give the path of a file, s3://BUCKET/KEY or postgresql://HOST/DATABASE?table=TABLE.",
         )
     bucket, _, key = rest.partition("/")
     if not _BUCKET.fullmatch(bucket) or ".." in bucket:

@@ -1,4 +1,4 @@
-"""What a store's owner trusts: folders, objects of S3, packages, a cluster that sees data; and its memory."""
+"""What a store's owner trusts: folders, objects, databases, packages and a cluster; and its memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from policy.errors import PolicyError
 from policy.location import Location, ObjectAddress, location_of
+from policy.postgres_address import PostgresTable
 
 TRUSTED_FILE = "trusted.yaml"
 # What no policy reads, wherever it lies: who holds such a file holds a role, or signs.
@@ -57,7 +58,7 @@ class Memory:
 @dataclass(frozen=True)
 class Trusted:
     """What the owner of a store trusts: folders of files, packages of methods and privacy models, a cluster,
-    objects of S3; paths that are never read; and the memory of a run.
+    objects of S3; databases of Postgres; paths that are never read; and the memory of a run.
 
     `never` holds the store's folder, its keys and its lists of people, as resolved paths.
     """
@@ -68,15 +69,19 @@ class Trusted:
     cluster: Cluster | None = None
     objects: ObjectStore = ObjectStore()
     memory: Memory = Memory()
+    databases: tuple[PostgresTable, ...] = ()
 
     def located(self, written: str, base: Path, where: str) -> Location:
-        """Return the object, or as `named` the path, that a policy in the folder `base` names in `where`.
+        """Return the object, the table, or as `named` the path, that a policy in the folder `base` names.
 
-        Raises UsageError for an address that is none, and PolicyError for an object that no policy may read.
+        `where` is its field. Raises UsageError for an address that is none, and PolicyError for an object or
+        a table that no policy may read.
         """
         found = location_of(written, where)
         if isinstance(found, Path):
             return self.named(written, base, where)
+        if isinstance(found, PostgresTable):
+            return self._trusted_table(found, where)
         self.check_no_secret_name(found.name, where)
         if not any(found.is_below(prefix) for prefix in self.objects.prefixes):
             raise PolicyError(
@@ -86,6 +91,15 @@ class Trusted:
                 f"{TRUSTED_FILE}.",
             )
         return found
+
+    def _trusted_table(self, table: PostgresTable, where: str) -> PostgresTable:
+        if not any(table.is_of(database) for database in self.databases):
+            raise PolicyError(
+                f"is not a table of a database that the store's owner trusts ('{table}')",
+                where=where,
+                hint=f"Let the store's owner list this address, without the table, in {TRUSTED_FILE}.",
+            )
+        return table
 
     def named(self, written: str, base: Path, where: str) -> Path:
         """Return the path that a policy in the folder `base` names in its field `where`, links resolved.

@@ -4,6 +4,7 @@
     packages: [my-methods]          # distributions whose methods and privacy models may be loaded
     engine: {name: dask, ...}       # the cluster that decides fragments of large tables: docs/scale.md
     s3: {prefixes: [s3://tables/]}  # policies may name objects below these
+    postgres: ["postgresql://reader@db.example.org/clinic"]  # and tables of these databases
     memory_limit: 2 GiB             # of DuckDB in each process: docs/scale.md
     spill: /var/spill/releasegate   # a folder for its encrypted temporary files
     spill_limit: 50 GiB             # of these files
@@ -26,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError
 from policy.location import address_of
+from policy.postgres_address import PostgresTable, is_postgres, postgres_database
 from policy.trusted import TRUSTED_FILE, Cluster, Memory, ObjectStore, Trusted
 from policy.yaml_text import load_yaml, yaml_finding
 from release_store.approval.reviewers import people_path
@@ -83,6 +85,7 @@ class _File(BaseModel):
     folders: list[str] = Field(default=[], max_length=1000)
     memory_limit: str | None = None
     packages: list[str] = Field(default=[], max_length=1000)
+    postgres: list[str] = Field(default=[], max_length=1000)
     s3: _ObjectStore = _ObjectStore()
     spill: str | None = None
     spill_limit: str | None = None
@@ -108,7 +111,8 @@ def load_trusted(root: Path) -> Trusted:
     )
     objects = _object_store(found.s3, f"{path}: s3")
     memory = _memory(found, path, store, trusted_owners(root))
-    return Trusted(tuple(folders), tuple(found.packages), never, cluster, objects, memory)
+    databases = tuple(_database(written, f"{path}: postgres") for written in found.postgres)
+    return Trusted(tuple(folders), tuple(found.packages), never, cluster, objects, memory, databases)
 
 
 def _memory(found: _File, path: Path, store: Path, owners: Collection[int]) -> Memory:
@@ -228,6 +232,18 @@ def _object_store(written: _ObjectStore, where: str) -> ObjectStore:
             "is not the name of a region", where=f"{where}.region", hint="Write one such as eu-central-1."
         )
     return ObjectStore(tuple(prefixes), written.endpoint, written.region)
+
+
+def _database(written: str, where: str) -> PostgresTable:
+    """Return the database of an address that names no table."""
+    found = postgres_database(written, where) if is_postgres(written) else None
+    if found is None or found.table:
+        raise UsageError(
+            "is not an address of a database",
+            where=where,
+            hint="Write postgresql://USER@HOST/DATABASE; a policy names the table.",
+        )
+    return found
 
 
 def _is_endpoint(address: str) -> bool:

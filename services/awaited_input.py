@@ -11,10 +11,12 @@ from pathlib import Path
 from policy.errors import InputError, ReleaseGateError, UsageError
 from policy.location import Location, ObjectAddress
 from policy.model import ReleasePolicy, Wait
+from policy.postgres_address import PostgresTable
 from policy.trusted import ObjectStore, Trusted
 from release_store.canonical import utc_now
 from release_store.store import ReleaseStore
 from tasks.intake.object_store import object_status
+from tasks.intake.postgres import table_exists
 from tasks.intake.source import source_paths
 
 _NAP = 30.0  # seconds that a waiting command sleeps at most before it looks at the clock: machines sleep too
@@ -83,6 +85,8 @@ def look(expected: ExpectedInput, before: str = "") -> InputCheck:
 def _look_at(expected: ExpectedInput, path: Location, before: str) -> InputCheck:
     """Look for one of them. What cannot be looked at is not late: intake tells what is wrong with it."""
     try:
+        if isinstance(path, PostgresTable):  # which tells nobody when it was written
+            return InputCheck("" if table_exists(path) else "is not there")
         if isinstance(path, ObjectAddress):
             state = _object_state(path, expected.trusted)
         else:

@@ -11,7 +11,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.kinds import Rules, limit_of_environment
 
-pytest_plugins = ("tests.support.stores", "tests.support.s3_server", "tests.support.pages.fixtures")
+pytest_plugins = (
+    "tests.support.stores",
+    "tests.support.s3_server",
+    "tests.support.postgres_server",
+    "tests.support.pages.fixtures",
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / "datasets"))

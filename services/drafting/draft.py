@@ -17,6 +17,7 @@ from services.drafting.guesses import (
     Guess,
     Role,
     guess_roles,
+    hardly_repeats,
 )
 from services.drafting.limits import RECODING, gate_lines, method_lines, privacy_lines
 from services.drafting.quasi_identifiers import quasi_identifier_lines
@@ -145,7 +146,7 @@ def _sensitive(guess: Guess) -> Iterator[str]:
     yield f"      stability: {'transient' if money else 'stable'}"
     if column.numeric and column.distinct > FEW_VALUES:
         yield "      type: numeric"
-        if column.distinct > column.known / 2:
+        if hardly_repeats(column):
             yield "      # Most values appear in one row only, which the gate `unique` blocks: round them."
 
 

@@ -70,7 +70,30 @@ def guess_roles(facts: TableFacts) -> list[Guess]:
         guess = named or _by_counts(column, described, facts.rows if key is None else key.distinct)
         described += named is None and guess.role == "quasi-identifier"
         guesses.append(guess)
-    return _without_names(facts, guesses)
+    return _without_single_amounts(_without_names(facts, guesses))
+
+
+def _without_single_amounts(guesses: list[Guess]) -> list[Guess]:
+    """Leave out sensitive numbers that hardly repeat, if others are left: the gate `unique` blocks them."""
+    single = [one for one in guesses if one.role == "sensitive" and hardly_repeats(one.column)]
+    if len(single) == sum(one.role == "sensitive" for one in guesses):
+        return guesses
+    return [
+        Guess(
+            one.column,
+            "dropped",
+            f"{one.why}, but {_values(one.column)} {_known(one.column)} identify people, which the gate "
+            "`unique` blocks: to publish it as sensitive, round it by a `query` in source",
+        )
+        if one in single
+        else one
+        for one in guesses
+    ]
+
+
+def hardly_repeats(column: ColumnFacts) -> bool:
+    """Tell whether most numbers of a column are in one row only."""
+    return column.numeric and _nearly_unique(column)
 
 
 def _without_names(facts: TableFacts, guesses: list[Guess]) -> list[Guess]:

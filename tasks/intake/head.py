@@ -20,8 +20,8 @@ from tasks.intake.text import LONGEST_HEADER, check_text, read_header
 def names_in_head(file: InputFile, policy: ReleasePolicy) -> list[str] | None:
     """Return the names of the columns; None where the file has no head, and is read once and whole.
 
-    That is an object of an S3 store, a workbook and a database. Raises InputError where the file or its line
-    of names cannot be read. O(1), whatever the file's size.
+    That is an object of an S3 store, a workbook, a database and a table of Postgres. Raises InputError where
+    the file or its line of names cannot be read. O(1), whatever the file's size.
     """
     if not isinstance(file.path, Path) or file.format not in ("csv", "parquet"):
         return None

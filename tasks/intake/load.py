@@ -24,6 +24,7 @@ from tasks.intake.csv_file import (
 from tasks.intake.database import allowed_memory
 from tasks.intake.excel import excel_rows
 from tasks.intake.parquet_file import check_parquet, select_parquet
+from tasks.intake.postgres_rows import select_postgres
 from tasks.intake.rows import ROWS_TABLE, load_rows
 from tasks.intake.sealed import SealedFile, sealed
 from tasks.intake.source import InputFile, TableSource
@@ -112,6 +113,8 @@ def from_file(
         elif file.format == "parquet":
             check_parquet(table)
             select = select_parquet(connection, table, policy.source)
+        elif file.format == "postgres":
+            select = select_postgres(table, policy, check_names)
         else:
             select = _select_copied(connection, file, table, policy, check_names, unread)
         done = work(select, text)

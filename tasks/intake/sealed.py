@@ -23,9 +23,11 @@ from typing import BinaryIO, cast
 from policy.errors import InputError, TransientFailure
 from policy.location import Location, ObjectAddress
 from policy.plain_file import not_read, open_path, open_plain
+from policy.postgres_address import PostgresTable
 from policy.trusted import ObjectStore
 from release_store.canonical import file_digest
 from tasks.intake.object_store import open_object
+from tasks.intake.postgres import open_table
 
 CHUNK = 1 << 20
 # Text that is compressed more than this many times is no table about people, above a size that harms nobody.
@@ -58,11 +60,11 @@ class SealedFile:
 
 def is_compressed(path: Location) -> bool:
     """Tell by the name whether the file is gzip-compressed."""
-    return path.name.lower().endswith(".gz")
+    return not isinstance(path, PostgresTable) and path.name.lower().endswith(".gz")
 
 
 def input_digest(path: Location, objects: ObjectStore) -> str:
-    """Return the SHA-256 of a file, or of an object of the store `objects`; raises as `sealed`."""
+    """Return the SHA-256 of a file, an object of the store `objects`, or a table; raises as `sealed`."""
     if isinstance(path, Path):
         return file_digest(path)
     with sealed(path, objects=objects) as found:
@@ -78,11 +80,13 @@ def digest_of_parts(digests: Sequence[str]) -> str:
 def sealed(
     path: Location, check: Callable[[Path], None] | None = None, objects: ObjectStore | None = None
 ) -> Iterator[SealedFile]:
-    """Copy a file or object into sealed memory, decompressed if its name ends in .gz; gone after the `with`.
+    """Copy a file, object or table into sealed memory, decompressed if its name ends in .gz.
+
+    It is gone after the `with`. The bytes of a table of Postgres are those of `open_table`.
 
     Takes as much memory as it has bytes. `check` is told where an opened file lies, whatever its name was
     meant to lead to; `objects` is the store of an object. Raises InputError for what is not a regular file,
-    cannot be read, is no gzip file, or is too large, and for an object as `open_object`.
+    cannot be read, is no gzip file, or is too large; else as `open_object` and `open_table`.
     """
     handle = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
@@ -190,10 +194,14 @@ def _problem(error: Exception) -> tuple[str, str]:
 def _opened(
     path: Location, check: Callable[[Path], None] | None, objects: ObjectStore
 ) -> Iterator[tuple[BinaryIO, Callable[[], tuple[int, ...]]]]:
-    """Open a file or object; the function tells what changes if somebody writes it meanwhile."""
+    """Open a file, object or table; the function tells what changes if somebody writes it meanwhile."""
     if isinstance(path, ObjectAddress):
         with open_object(path, objects) as opened:
             yield opened, tuple  # each of its parts is asked for by its version
+        return
+    if isinstance(path, PostgresTable):
+        with open_table(path) as rows:
+            yield rows, tuple  # of one snapshot
         return
     with open_plain(path) as file:
         if check is not None and (lies := open_path(file.fileno())) is not None:

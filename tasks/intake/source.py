@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 from policy.errors import InputError, UsageError
 from policy.location import Location, ObjectAddress
 from policy.model import ReleasePolicy, Source
+from policy.postgres_address import PostgresTable
 from policy.text import number_of
 from policy.trusted import ObjectStore, Trusted
 from tasks.intake import table_object
@@ -18,7 +19,7 @@ from tasks.intake.sealed import digest_of_parts, input_digest
 from tasks.intake.table_object import TableObject
 
 PERIOD = re.compile(r"[A-Za-z0-9_.:-]+")
-Format: TypeAlias = Literal["csv", "parquet", "excel", "sqlite"]
+Format: TypeAlias = Literal["csv", "parquet", "excel", "sqlite", "postgres"]
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     ".csv.gz": "csv",
@@ -33,11 +34,12 @@ SUFFIXES: dict[str, Format] = {
 
 
 FORMATS: tuple[Format, ...] = get_args(Format)
+POSTGRES: Format = "postgres"  # of what has an address there, whatever the policy says of files
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file or object of a table, and how it is written.
+    """One file or object of a table, or a table of Postgres, and how it is written.
 
     `part` is the sheet or table of it that the policy names; else the one called `alias` is read, or the only
     one.
@@ -218,6 +220,8 @@ def _file(path: Location, source: Source, trusted: Trusted, check: Callable[[Pat
         raise InputError("is a folder", where=str(path), hint="Give the path of one CSV or Parquet file.")
     if isinstance(path, Path) and not path.exists():
         raise InputError("no such file", where=str(path), hint="Give --input FILE, or correct source.path.")
+    if isinstance(path, PostgresTable):
+        return InputFile(path, POSTGRES, ",", check, trusted.objects)
     suffix = _suffix(path)
     delimiter = source.delimiter
     if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:

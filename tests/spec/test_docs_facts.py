@@ -94,6 +94,7 @@ def test_every_method_has_a_section_and_every_parameter_a_meaning() -> None:
         ("With the extra `autoencoder`", lambda project: project["optional-dependencies"]["autoencoder"]),
         ("With the extra `dask`", lambda project: project["optional-dependencies"]["dask"]),
         ("With the extra `excel`", lambda project: project["optional-dependencies"]["excel"]),
+        ("With the extra `postgres`", lambda project: project["optional-dependencies"]["postgres"]),
         ("With the extra `s3`", lambda project: project["optional-dependencies"]["s3"]),
         ("With the extra `server`", lambda project: project["optional-dependencies"]["server"]),
         ("For development", lambda project: project["optional-dependencies"]["dev"][1:]),
@@ -110,7 +111,7 @@ def test_every_dependency_has_its_reason(heading, find) -> None:
 def test_there_are_no_further_groups_of_dependencies() -> None:
     project = tomllib.loads(_text("pyproject.toml"))["project"]
     *extras, last = project["optional-dependencies"]
-    assert (extras, last) == (["autoencoder", "dask", "excel", "s3", "server"], "dev")
+    assert (extras, last) == (["autoencoder", "dask", "excel", "postgres", "s3", "server"], "dev")
     assert project["optional-dependencies"]["dev"][0] == f"releasegate[{','.join(extras)}]"
 
 

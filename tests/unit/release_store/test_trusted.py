@@ -8,6 +8,7 @@ import pytest
 
 from policy.errors import UsageError
 from policy.location import ObjectAddress
+from policy.postgres_address import PostgresTable
 from policy.trusted import TRUSTED_FILE, Cluster, Memory, ObjectStore
 from release_store.trusted import load_trusted
 
@@ -88,6 +89,11 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
         ("s3: {prefixes: ['s3:///x']}", "has no valid name of a bucket", ": s3.prefixes"),
         ("s3: {prefixes: ['s3://tables/*']}", "has a key that is not read", ": s3.prefixes"),
         ("s3: {region: 'a b'}", "is not the name of a region", ": s3.region"),
+        ("postgres: postgresql://h/d", "should be a list of texts", ": postgres"),
+        ("postgres: [clinic]", "is not an address of a database", ": postgres"),
+        ("postgres: ['postgresql://h/d?table=t']", "is not an address of a database", ": postgres"),
+        ("postgres: ['postgresql://u:p@h/d']", "holds a password", ": postgres"),
+        ("postgres: ['postgresql://h/d?sslmode=disable']", "has an sslmode", ": postgres"),
         *(
             (f"s3: {{endpoint: '{address}'}}", "is not https://HOST", ": s3.endpoint")
             for address in (
@@ -123,6 +129,12 @@ def test_objects_are_below_addresses_and_come_from_an_endpoint(root: Path) -> No
     for endpoint in ("https://h", "https://h:9000/", "http://127.0.0.1:9000", "http://[::1]:9000"):
         written(root, f"s3: {{endpoint: '{endpoint}', region: eu-central-1}}\n")
         assert load_trusted(root).objects == ObjectStore((), endpoint, "eu-central-1")
+
+
+def test_databases_are_listed_by_their_addresses(root: Path) -> None:
+    written(root, "postgres: ['postgres://reader@h:5433/clinic?sslmode=require']\n")
+    (found,) = load_trusted(root).databases
+    assert found == PostgresTable("h", "clinic", user="reader", port=5433, sslmode="require")
 
 
 @pytest.mark.enemy("other account", "reads a file")

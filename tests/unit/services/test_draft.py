@@ -71,7 +71,7 @@ def _register(rows: int = 100) -> dict[str, list[str]]:
         "postcode": [f"0{1000 + i % 7}" for i in numbers],
         "smoker": ["yes" if i % 3 else "no" for i in numbers],
         "diagnosis": [f"CANARY-diagnosis-{i % 5}" for i in numbers],
-        "monthly_income": [str(987_000 + i * 13) for i in numbers],
+        "monthly_income": [str(987_000 + i % 40 * 13) for i in numbers],
         "reading": [str(987_000.5 + i) for i in numbers],
         "constant": ["CANARY-same" for _ in numbers],
     }
@@ -94,6 +94,19 @@ def test_a_diagnosis_is_stable_and_an_income_is_a_transient_number(write: Write)
         "transient",
         "numeric",
     )
+
+
+def test_amounts_of_one_person_each_are_left_out_where_something_else_is_sensitive(write: Write) -> None:
+    single = {**_register(), "monthly_income": [str(987_000 + i * 13) for i in range(100)]}
+    table = write(single)
+    roles = _policy(table).roles
+    assert list(roles.sensitive) == ["diagnosis"]
+    assert "monthly_income" in roles.dropped
+    assert "100 distinct values in 100 rows identify people, which the gate `unique` blocks" in draft(table)
+    del single["diagnosis"]
+    alone = write(single, "alone.csv")
+    assert list(_policy(alone).roles.sensitive) == ["monthly_income"]
+    assert "which the gate `unique` blocks: round them" in draft(alone)
 
 
 def test_numbers_get_bounds_and_codes_get_values(write: Write) -> None:
