@@ -51,7 +51,7 @@ def _free(_place: str, _was: Any, _now: Any) -> Iterator[str]:
 def _differs(place: str, was: Any, now: Any) -> Iterator[str]:
     """Which way is looser is not known, or depends."""
     if was != now:
-        yield f"{_called(place)} is another"
+        yield f"{_called(place)} changed"
 
 
 def _part(place: str, was: Section | None, now: Section | None) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _part(place: str, was: Section | None, now: Section | None) -> Iterator[str]
     if now is None:
         yield f"{_called(place)} was removed"
     elif type(was) is not type(now):
-        yield f"{_called(place)} is another"
+        yield f"{_called(place)} changed"
     else:
         yield from _section(f"{place}.", was, now)
 

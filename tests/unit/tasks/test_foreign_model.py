@@ -273,7 +273,7 @@ def test_the_document_holds_what_the_policy_says_and_older_digests_stay() -> Non
 
 def test_another_parameter_counts_as_looser_and_a_new_model_does_not() -> None:
     place = "gates.models.added.simpson"
-    assert loosened(policy(0.5), policy(0.4)) == [f"{place} is another"]
+    assert loosened(policy(0.5), policy(0.4)) == [f"{place} changed"]
     assert loosened(policy(0.5), small_policy(gates={"ncp": {"max": 1}})) == [f"{place} was removed"]
     assert loosened(small_policy(gates={"ncp": {"max": 1}}), policy(0.5)) == []
     assert loosened(policy(0.5), policy(0.5)) == []
