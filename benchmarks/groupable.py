@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from benchmarks import report
 from benchmarks.meter import Meter
 from benchmarks.pipeline import make
@@ -22,7 +20,7 @@ from policy.model import ReleasePolicy
 from policy.roles import QuasiIdentifier
 from services.drafting.draft import draft
 from tasks.intake.read import read_table
-from tasks.recoding.labels import Labels, labels_of, read_cell
+from tasks.utility.groupable import MOST_LABELS, Groupable, groupable_columns
 from tasks.utility.ncp import penalties, scale_of
 
 TABLES = {
@@ -30,20 +28,15 @@ TABLES = {
     "bank": "bank_marketing/bank_full.csv",
     "diabetes": "diabetes130/diabetic_data.csv.gz",
 }
-MOST_LABELS = 30
 MOST_RATIO = 1.3
 HEADER = ["column", "cells", "labels", "exact rows", "values", "NCP", "labels, sets", "NCP, sets"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One published quasi-identifier: how many labels it has, the share of rows with a single value, and the
-    median number of values, or width, of a row's cell.
-    """
+    """One published quasi-identifier: by what it can be grouped, and its NCP."""
 
-    labels: int
-    exact: float
-    median: float
+    by: Groupable
     ncp: float
 
 
@@ -55,24 +48,8 @@ def columns_of(policy: ReleasePolicy, file: Path) -> tuple[dict[str, Column], fl
     classes, size = made.classes, made.classes.size
     cost = penalties(classes, scale_of(made.table, policy))
     ncp = {name: float((each * size).sum() / size.sum()) for name, each in cost.items()}
-    frame, found = made.rows.frame, {}
-    for name in policy.roles.numeric:
-        low, high = frame[f"{name}_min"], frame[f"{name}_max"]
-        width = high - low
-        labels = len(frame[[f"{name}_min", f"{name}_max"]].drop_duplicates())
-        found[name] = Column(labels, float((width == 0).mean()), float(width.median()), ncp[name])
-    for name in policy.roles.categorical:
-        texts = frame[name].astype(str)
-        labels_in = labels_of(policy, name)
-        values = {text: _n_values(text, policy, name, labels_in) for text in texts.unique()}
-        numbers = pd.Series(texts.map(values).to_numpy(dtype=float))
-        found[name] = Column(len(values), float((numbers == 1).mean()), float(numbers.median()), ncp[name])
-    return found, sum(ncp.values()) / len(ncp)
-
-
-def _n_values(text: str, policy: ReleasePolicy, name: str, labels: Labels | None) -> int:
-    read = read_cell(text, labels)
-    return len(policy.roles.categorical[name].allowed or ()) if read is None else len(read)
+    found = groupable_columns(classes, policy)
+    return {name: Column(one, ncp[name]) for name, one in found.items()}, sum(ncp.values()) / len(ncp)
 
 
 def free(policy: ReleasePolicy) -> ReleasePolicy:
@@ -96,17 +73,17 @@ def section(name: str, file: Path) -> str:
     for column, made in nodes.items():
         qi = policy.roles.quasi_identifiers[column]
         ordered = column in policy.roles.numeric or policy.roles.categorical[column].order is not None
-        if not ordered and made.labels > MOST_LABELS:
+        if not ordered and made.by.labels > MOST_LABELS:
             lost.append(column)
         rows.append(
             [
                 column,
                 "ranges" if ordered else "prefixes" if qi.type == "code" else "nodes",
-                str(made.labels),
-                f"{made.exact:.1%}",
-                f"{made.median:g}",
+                str(made.by.labels),
+                f"{made.by.exact:.1%}",
+                f"{made.by.median:g}",
                 f"{made.ncp:.3f}",
-                str(sets[column].labels),
+                str(sets[column].by.labels),
                 f"{sets[column].ncp:.3f}",
             ]
         )

@@ -8,6 +8,8 @@ from math import isfinite
 
 _NOISE = 12  # significant digits beyond which a computed number is not told from a round one
 _DIGITS = 4
+_TENTH = Decimal("0.1")
+_SMALL = 2  # digits of a share under 1%
 _AT_MOST = ("<=", "<")
 RELATIONS = {"<=": "at most", ">=": "at least", "<": "under", ">": "over"}
 
@@ -22,7 +24,10 @@ def measured_text(value: float | None, relation: str, threshold: float | None = 
 
 
 def measured_share(value: float | None, relation: str, threshold: float | None = None) -> str:
-    """Return the same of a share, in percent."""
+    """Return the same of a share: in percent, to one decimal, or to 2 digits under 1%.
+
+    One that passes is not rounded beyond its limit.
+    """
     return _told(value, relation, threshold, 100) + ("" if value is None else "%")
 
 
@@ -48,11 +53,22 @@ def _told(value: float | None, relation: str, threshold: float | None, unit: int
         return str(value)
     exact = _exact(value) * unit
     bound = None if threshold is None else _exact(threshold) * unit
-    if exact != exact.to_integral_value():
-        exact = Context(_DIGITS, ROUND_CEILING if relation in _AT_MOST else ROUND_FLOOR).plus(exact)
+    rounded = _rounded(exact, ROUND_CEILING if relation in _AT_MOST else ROUND_FLOOR, unit)
+    if bound is not None and (exact < bound < rounded or rounded < bound < exact):
+        return _plain(bound)
     if exact == bound and value != threshold:
-        exact = Decimal(repr(float(value))) * unit
-    return _plain(exact)
+        rounded = Decimal(repr(float(value))) * unit
+    return _plain(rounded)
+
+
+def _rounded(exact: Decimal, up_or_down: str, unit: int) -> Decimal:
+    if exact == exact.to_integral_value():
+        return exact
+    if unit == 1:
+        return Context(_DIGITS, up_or_down).plus(exact)
+    if abs(exact) < 1:
+        return Context(_SMALL, up_or_down).plus(exact)
+    return exact.quantize(_TENTH, up_or_down, Context(_NOISE * 3))
 
 
 def _exact(value: float) -> Decimal:

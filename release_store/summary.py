@@ -70,7 +70,7 @@ class RequiredApprovals:
     @property
     def why(self) -> str:
         """In one line why more people must agree than the policy says, or nothing."""
-        asks = f"needs {number_of(self.needed, 'approver')}"
+        asks = f"{number_of(self.needed, 'approval')} required"
         if self.looser:
             more = len(self.looser) - _MOST_NAMED
             named = ", ".join(self.looser[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

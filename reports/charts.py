@@ -19,6 +19,7 @@ _FIRST, _SECOND = "first", "second"
 _HEIGHT = 220
 # Ticks can stand at halves where there are few; what is counted has none.
 _WHOLE = alt.Axis(tickMinStep=1, format=",d", labelExpr="datum.value % 1 ? '' : datum.label")
+_COUNTS = alt.Axis(format=",d", tickCount=4, labelOverlap="greedy", labelSeparation=8)
 _LABEL = alt.Axis(labelLimit=170, title=None)
 
 
@@ -51,72 +52,37 @@ def _without_data(part: Any) -> Any:
 
 
 @cache
-def narrowing(bases: tuple[str, ...]) -> Spec:
-    """Steps: how many people are left with so many values or fewer, a line each of `bases`, and the limit.
+def possible(values: tuple[str, ...]) -> Spec:
+    """Stacked bars to the right, one a `basis`: the share of people by how many `values` are left to them.
 
-    Rows: `left`, `share`, `people`, `basis`, and `limit` on the first.
+    `values` are from the fewest to the most, at most five: the fewest are the darkest. Rows: `values`,
+    `order`, `share`, `people`, `basis`.
     """
-    base = _chart().transform_filter("isValid(datum.left)")
-    x = alt.X("left:Q", title="possible values remaining", axis=_WHOLE)
-    y = alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]})
-    legend = alt.Legend(orient="top", columns=1, symbolSize=90)  # one for colour, dash and shape
-    known = alt.Scale(domain=list(bases))  # the same for all three, so that they share a legend
-    colour = alt.Color("basis:N", title=None, scale=known, legend=legend)
-    line = base.mark_line(interpolate="step-after").encode(
-        x=x, y=y, color=colour, strokeDash=alt.StrokeDash("basis:N", title=None, scale=known, legend=legend)
-    )
-    points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        x=x,
-        y=y,
-        color=colour,
-        shape=alt.Shape("basis:N", title=None, scale=known, legend=legend),
-        tooltip=[
-            alt.Tooltip("basis:N", title="who"),
-            alt.Tooltip("left:Q", title="possible values remaining"),
-            alt.Tooltip("people:Q", title="people", format=","),
-            alt.Tooltip("share:Q", title="share", format=".2%"),
-        ],
-    )
-    return _spec(alt.layer(line, points, _rule("x", "limit", "least")))
-
-
-def _rule(channel: str, field: str, word: str) -> Any:
-    """Return the limit as a dashed rule, with a word beside it."""
-    base = alt.Chart(alt.NamedData(ROWS)).transform_filter(f"isValid(datum.{field})")
-    where: dict[str, Any] = {channel: alt.value(0)}
-    where[channel] = (alt.X if channel == "x" else alt.Y)(f"{field}:Q")
-    rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=2, style="limit").encode(**where)
-    text = base.mark_text(text=word, align="left", dx=5, dy=-5, baseline="bottom", style="limit-text").encode(
-        **where, **({"y": alt.value(14)} if channel == "x" else {"x": alt.value(4)})
-    )
-    return alt.layer(rule, text)
-
-
-@cache
-def possible() -> Spec:
-    """Bars beside one another: the share of people by how many values are left, one bar for each `basis`.
-
-    Rows: `values`, `share`, `people`, `basis`.
-    """
-    known = alt.Legend(orient="top", columns=2)
     return _spec(
         _chart()
-        .mark_bar()
+        .mark_bar(stroke="white", strokeWidth=0.6)
         .encode(
+            y=alt.Y("basis:N", sort=None, axis=alt.Axis(labelLimit=190, title=None)),
             x=alt.X(
-                "values:N",
-                sort=None,
-                title="possible sensitive values remaining",
-                axis=alt.Axis(labelAngle=0),
+                "share:Q",
+                title="share of people",
+                axis=alt.Axis(format="%", values=[0, 0.5, 1], labelFlush=True),
+                stack="zero",
+                scale={"domain": [0, 1]},
             ),
-            xOffset=alt.XOffset("basis:N", sort=None),
-            y=alt.Y("share:Q", title="share of people", axis=alt.Axis(format="%"), scale={"domain": [0, 1]}),
-            color=alt.Color("basis:N", sort=None, title=None, legend=known),
+            color=alt.Color(
+                "values:O",
+                sort=None,
+                title="possible values remaining",
+                scale=alt.Scale(domain=list(values)),
+                legend=alt.Legend(orient="top", columns=3),
+            ),
+            order=alt.Order("order:Q"),
             tooltip=[
-                alt.Tooltip("basis:N", title="reasoning"),
-                alt.Tooltip("values:N", title="values left"),
+                alt.Tooltip("basis:N", title="knowing"),
+                alt.Tooltip("values:O", title="possible values remaining"),
                 alt.Tooltip("people:Q", title="people", format=","),
-                alt.Tooltip("share:Q", title="share", format=".2%"),
+                alt.Tooltip("share:Q", title="share", format=".1%"),
             ],
         )
     )
@@ -129,7 +95,12 @@ def class_sizes() -> Spec:
         _chart()
         .mark_bar()
         .encode(
-            x=alt.X("label:O", sort=None, title="records in the class", axis=alt.Axis(labelOverlap=True)),
+            x=alt.X(
+                "label:O",
+                sort=None,
+                title="records in the class",
+                axis=alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=6),
+            ),
             y=alt.Y("classes:Q", title="classes", axis=_WHOLE),
             tooltip=[
                 alt.Tooltip("label:O", title="records in the class"),
@@ -152,9 +123,9 @@ def by_attribute() -> Spec:
                 "ncp:Q",
                 title="share of detail lost (NCP)",
                 scale={"domain": [0, 1]},
-                axis=alt.Axis(format="%"),
+                axis=alt.Axis(format="%", tickCount=5),
             ),
-            tooltip=[alt.Tooltip("attribute:N"), alt.Tooltip("ncp:Q", title="NCP", format=".3f")],
+            tooltip=[alt.Tooltip("attribute:N"), alt.Tooltip("ncp:Q", title="NCP", format=".1%")],
         )
     )
 
@@ -174,7 +145,7 @@ def distribution(told: bool = True) -> Spec:
     after = (
         _chart()
         .mark_bar(style=_FIRST, opacity=0.55)
-        .encode(y=label, x=alt.X("after:Q", title="records"), tooltip=tooltip)
+        .encode(y=label, x=alt.X("after:Q", title="records", axis=_COUNTS), tooltip=tooltip)
     )
     if not told:
         return _spec(after)
@@ -182,7 +153,7 @@ def distribution(told: bool = True) -> Spec:
         _chart()
         .transform_filter("isValid(datum.before)")
         .mark_point(shape="diamond", filled=False, size=70, strokeWidth=2, style=_SECOND)
-        .encode(y=label, x=alt.X("before:Q", title="records"), tooltip=tooltip)
+        .encode(y=label, x=alt.X("before:Q", title="records", axis=_COUNTS), tooltip=tooltip)
     )
     return _spec(alt.layer(after, before))
 
@@ -294,7 +265,7 @@ def headroom() -> Spec:
                 "release:N",
                 alt.Tooltip("above:O", title="above l"),
                 alt.Tooltip("people:Q", format=","),
-                alt.Tooltip("share:Q", format=".2%"),
+                alt.Tooltip("share:Q", format=".1%"),
             ],
         )
     )
@@ -319,8 +290,8 @@ def risk_utility(risk: str) -> Spec:
         tooltip=[
             "name:N",
             "kind:N",
-            alt.Tooltip("cost:Q", format=".3f"),
-            alt.Tooltip("risk:Q", format=".3f"),
+            alt.Tooltip("cost:Q", format=".1%"),
+            alt.Tooltip("risk:Q", format=".1%"),
         ],
     )
     names = base.mark_text(align="left", dx=8, dy=-6, limit=160).encode(x=x, y=y, text="label:N")

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from policy.errors import PolicyError
-from policy.rounding import bound_text, limit_text, measured_share, measured_text
+from policy.rounding import (
+    RELATIONS,
+    bound_text,
+    limit_share,
+    limit_text,
+    measured_share,
+    measured_text,
+)
 from policy.text import number_of
 from tasks.privacy.added import added_models
 
@@ -203,6 +210,27 @@ class Value:
         return told(self.value, self.relation)
 
 
+# Gates whose value and limit are shares, and told in percent.
+SHARES = frozenset(name for name, (_, said) in GATES.items() if "{value:share}" in said) | {
+    "suppression",
+    "ncp",
+}
+
+
+def measured_of(gate: Mapping[str, Any]) -> str:
+    """Return what a gate measured, a share in percent; empty where it measured nothing."""
+    told = measured_share if gate["gate"] in SHARES else measured_text
+    return told(gate["value"], gate["relation"], gate["threshold"])
+
+
+def limit_of(gate: Mapping[str, Any]) -> str:
+    """Return what a gate's value must be, a share in percent: "at most 60%"; empty without a limit."""
+    relation, threshold = gate["relation"], gate["threshold"]
+    if gate["gate"] not in SHARES or threshold is None:
+        return bound_text(relation, threshold)
+    return f"{RELATIONS.get(relation, relation)} {limit_share(threshold)}"
+
+
 # Of gates whose value counts what is wrong: what that does.
 _WRONG = {
     "pairwise": ("class leaves somebody", "classes leave somebody", "too few sensitive values"),
@@ -214,6 +242,38 @@ _WRONG = {
     "worlds": ("person keeps", "people keep", "too few possible values"),
 }
 _OUTCOMES = {"pass": "passed", "fail": "failed", "unknown": "is unknown", "error": "had an error"}
+
+
+# What a failure means for the people in the table, or for the release; of other gates their question says it.
+MEANS = {
+    "files": "The files are not those that were made.",
+    "truth": "Rows or values are published that the source does not have.",
+    "leak": "A published text can name a person.",
+    "unique": "Who knows such a value finds the person's row.",
+    "k": "Who knows a person's quasi-identifiers is left with too few rows that could be theirs.",
+    "p_max": "In some class, the most frequent sensitive value is a good guess about everybody in it.",
+    "e": "Who knows a person's class is left with too few sensitive values.",
+    "err": "Too often, an attacker picks the right row of a person.",
+    "umr": "An attacker can identify the class of too many people.",
+    "sadr": "An attacker is too sure of somebody's sensitive value.",
+    "pairwise": "Who has this release and an earlier one can narrow somebody to too few sensitive values.",
+    "whole_history": "Who has all releases can narrow somebody to too few sensitive values.",
+    "person": (
+        "Who knows a person's class in this release and in the earlier ones can narrow that person to too "
+        "few sensitive values."
+    ),
+    "person_difference": (
+        "Who subtracts overlapping classes of this release and the earlier ones can expose somebody's value."
+    ),
+    "worlds": "Who combines all releases can tell, or nearly tell, a sensitive value of these people.",
+    "suppression": "Too many records are left out.",
+    "ncp": "Too much detail is lost for analysts.",
+}
+
+
+def failure_meaning(gate: str) -> str:
+    """Return what a failure of a gate means; of one without such a sentence, what the gate asks."""
+    return MEANS.get(gate) or asks(gate)
 
 
 def asks(gate: str) -> str:
@@ -240,9 +300,7 @@ def why_not_passed(gate: Mapping[str, Any]) -> str:
     if name in _WRONG:
         one, several, what = _WRONG[name]
         return f"{said}: {number_of(int(value), one, several)} {what} (allowed: {limit_text(threshold)})."
-    relation = gate["relation"]
-    found = measured_text(value, relation, threshold)
-    return f"{said}: measured {found}, must be {bound_text(relation, threshold)}."
+    return f"{said}: measured {measured_of(gate)}, must be {limit_of(gate)}."
 
 
 def attacker_text(attacker: str) -> str:

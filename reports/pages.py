@@ -16,12 +16,13 @@ from markupsafe import Markup, escape
 from policy.text import number_of
 from reports.picture import Picture
 from reports.symbols import MOODS, VERDICTS
-from reports.text import minute, sanitize_text
+from reports.text import decided, minute, sanitize_text
 from reports.theme import style_variables, vega_config
 from reports.vega import bundle
 
 _HERE = Path(__file__).parent
 ASSETS = _HERE / "assets"
+_SHARES = ("share", "ncp")  # fields of pictures that are shares, and told in percent
 _KINDS = {"pass": "good", "fail": "bad", "unknown": "open", "error": "bad", "not_run": "open"}
 
 
@@ -54,6 +55,7 @@ def environment() -> Environment:
         "breakable": escape_set,
         "plain": sanitize_text,
         "minute": minute,
+        "decided": decided,
         "number": number,
         "number_of": number_of,
         "share": share,
@@ -92,19 +94,24 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a share in percent."""
-    return "-" if value is None else f"{100 * value:.3g}%"
+    """Return a share in percent, to one decimal, or to 2 digits under 1%; "-" for None."""
+    if value is None:
+        return "-"
+    told = f"{100 * value:.2g}" if 0 < abs(value) < 0.01 else f"{100 * value:.1f}".removesuffix(".0")
+    return f"{told}%"
 
 
 def table_rows(picture: Picture) -> Markup:
     """Return the rows of a picture's table: a site has millions of cells, too many for a template."""
     rows = picture.rows
-    columns = [_cells([row.get(field) for row in rows]) for field, _ in picture.columns]
+    columns = [_cells([row.get(field) for row in rows], field in _SHARES) for field, _ in picture.columns]
     lines = map("</td><td>".join, zip(*columns, strict=True))
     return Markup("\n".join([f"<tr><td>{line}</td></tr>" for line in lines]))  # noqa: S704 -- each is escaped
 
 
-def _cells(values: list[Any]) -> list[str]:
+def _cells(values: list[Any], in_percent: bool) -> list[str]:
+    if in_percent:
+        return [share(value) for value in values]
     return [
         number(value) if (kind := type(value)) is float or kind is int or value is None else _told(str(value))
         for value in values

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
-from policy.rounding import bound_text, measured_text
 from policy.text import number_of
 from reports import charts
+from reports.gate_wording import limit_of, measured_of
 from reports.picture import Picture
 from reports.protection import WORLDS
-from reports.symbols import BASIS, VERDICTS
+from reports.symbols import BASIS, KNOWING, VERDICTS
 from reports.text import sanitize_text
+from reports.value_order import in_order, orders_of
 from tasks.reporting.narrowing import MANY
 
 Document = Mapping[str, Any]
 _LEFT = {"1": "1", "2": "2", "more": "3 and more"}
+_BAR = 30  # units of height of a stacked bar
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,14 @@ class Pictures:
         return [one for field in fields(self) for one in getattr(self, field.name)]
 
 
-def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures:
-    """Return the pictures; without figures, that of the gates alone."""
-    found = figures or {}
+def pictures_of(
+    gates: Sequence[Document], figures: Document | None, policy: Document | None = None
+) -> Pictures:
+    """Return the pictures; without figures, that of the gates alone.
+
+    With the `policy`, the values of an ordered attribute are drawn in their order.
+    """
+    found, orders = figures or {}, orders_of(policy or {})
     return Pictures(
         risk=_drawable(
             [
@@ -45,7 +54,10 @@ def pictures_of(gates: Sequence[Document], figures: Document | None) -> Pictures
             ]
         ),
         cost=_drawable([*_by_attribute(found), *_class_sizes(found)]),
-        values=_drawable(_distribution(i, one) for i, one in enumerate(found.get("attributes") or ())),
+        values=_drawable(
+            _distribution(i, one, orders.get(str(one["name"])))
+            for i, one in enumerate(found.get("attributes") or ())
+        ),
         latent=_drawable(_latent(found.get("latent"))),
         gates=_drawable([_gates(gates)]),
     )
@@ -77,8 +89,8 @@ def _gates(gates: Sequence[Document]) -> Picture:
             "verdict": str(gate["verdict"]),
             "sign": f"{VERDICTS.get(str(gate['verdict']), '?')} {gate['verdict']}",
             "used": None if (share := used(gate)) is None else min(share, 2.0),
-            "measured": measured_text(gate["value"], gate["relation"], gate["threshold"]),
-            "must be": bound_text(gate["relation"], gate["threshold"]),
+            "measured": measured_of(gate),
+            "must be": limit_of(gate),
         }
         for gate in gates
     ]
@@ -96,9 +108,9 @@ def _worlds(gates: Sequence[Document]) -> list[Picture]:
     if not total or not all(ways.values()):
         return []
     rows = [
-        {"values": values, "people": n, "share": n / total, "basis": basis}
+        {"values": values, "order": place, "people": n, "share": n / total, "basis": basis}
         for basis, counts in ways.items()
-        for name, values in _LEFT.items()
+        for place, (name, values) in enumerate(_LEFT.items())
         for n in [int((counts or {}).get(name, 0))]
     ]
     pinned, undecided = (int(known.get(name) or 0) for name in ("pinned", "undecided"))
@@ -114,7 +126,11 @@ def _worlds(gates: Sequence[Document]) -> list[Picture]:
         ("basis", "reasoning"), ("values", "values left"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
     title = "How many values all releases together leave"
-    return [Picture("worlds", title, words, charts.possible(), rows, columns)]
+    return [Picture("worlds", title, words, _stacked(tuple(_LEFT.values()), len(ways)), rows, columns)]
+
+
+def _stacked(values: tuple[str, ...], n_bars: int) -> Mapping[str, Any]:
+    return charts.with_bars(charts.possible(values), n_bars, _BAR)
 
 
 def _narrowing(curves: Sequence[Document]) -> list[Picture]:
@@ -126,44 +142,51 @@ def _narrowing(curves: Sequence[Document]) -> list[Picture]:
 
 
 def _narrowed(i: int, attribute: str, curves: Sequence[Document]) -> Picture:
+    lows = _lows(max(int(curve["least"]) for curve in curves))
+    labels = tuple(_range(low, above - 1) for low, above in pairwise([*lows, MANY + 1]))
     rows: list[dict[str, Any]] = []
     said = []
     for curve in curves:
-        basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
-        total, people = sum(n for _, n in curve["counts"]), 0
+        total = sum(n for _, n in curve["counts"])
         if not total:
             continue
-        if curve["counts"][0][0] > 1:
-            rows.append(_left(1, 0, total, basis))
+        basis = KNOWING.get(str(curve["basis"]), str(curve["basis"]))
+        people = [0] * len(lows)
         for left, n in curve["counts"]:
-            people += n
-            rows.append(_left(left, people, total, basis))
-        said.append(_narrowed_to(basis, curve))
-    if rows:
-        rows[0] = {**rows[0], "limit": curves[0]["least"]}
+            people[max(bisect_right(lows, left) - 1, 0)] += n
+        rows += [
+            {"values": label, "order": place, "people": n, "share": n / total, "basis": basis}
+            for place, (label, n) in enumerate(zip(labels, people, strict=True))
+        ]
+        said.append(_narrowed_to(curve))
     columns = (
-        ("basis", "basis"), ("values", "possible values remaining"), ("people", "people"), ("share", "share"),
+        ("basis", "knowing"), ("values", "possible values"), ("people", "people"), ("share", "share"),
     )  # fmt: skip
-    bases = tuple(dict.fromkeys(row["basis"] for row in rows))
+    bases = len(dict.fromkeys(row["basis"] for row in rows))
     title = f"How far people's {attribute} can be narrowed"
-    return Picture(f"narrowing-{i}", title, " ".join(said), charts.narrowing(bases), rows, columns)
+    return Picture(f"narrowing-{i}", title, " ".join(said), _stacked(labels, bases), rows, columns)
 
 
-def _left(left: int, people: int, total: int, basis: str) -> dict[str, Any]:
-    """Return how many people are left with so many values or fewer; what is not counted on is no point."""
-    told = {"people": people, "share": people / total, "basis": basis}
-    if left < MANY:
-        return {"left": left, "values": str(left), **told}
-    return {"left": None, "values": f"{MANY} and more", **told}
+def _lows(least: int) -> list[int]:
+    """Return the least number of values of each part of a bar, at most five; one begins at `least`."""
+    least = max(least, 2)
+    found = {1, least, least + 1, least + 2, 2 * least + 2}
+    return sorted(low for low in found if low <= MANY)
 
 
-def _narrowed_to(basis: str, curve: Document) -> str:
+def _range(low: int, high: int) -> str:
+    if high >= MANY:
+        return f"{low} and more"
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _narrowed_to(curve: Document) -> str:
+    basis = BASIS.get(str(curve["basis"]), str(curve["basis"]))
     fewest = min(left for left, n in curve["counts"] if n)
     under = sum(n for left, n in curve["counts"] if left < curve["least"])
-    values = number_of(fewest, "value")
-    words = f"{basis[0].upper()}{basis[1:]}: everybody keeps at least {values}"
-    people = number_of(under, "person", "people")
-    return f"{words}, and fewer than {curve['least']} for {people}." if under else f"{words}."
+    words = f"{basis[0].upper()}{basis[1:]}, everyone keeps {fewest} or more possible values"
+    people = number_of(under, "person keeps", "people keep")
+    return f"{words}; {people} fewer than {curve['least']}." if under else f"{words}."
 
 
 def _class_sizes(figures: Document) -> list[Picture]:
@@ -202,10 +225,13 @@ def _by_attribute(figures: Document) -> list[Picture]:
     return [Picture("ncp", title, words, charts.with_bars(charts.by_attribute(), len(rows)), rows, columns)]
 
 
-def _distribution(i: int, attribute: Document) -> Picture:
+def _distribution(i: int, attribute: Document, order: Sequence[str] | None) -> Picture:
+    bins = attribute["bins"]
+    if attribute["role"] != "numeric":
+        bins = in_order(bins, order)
     rows = [
         {"label": sanitize_text(str(one["label"])), "after": one["after"], "before": one.get("before")}
-        for one in attribute["bins"]
+        for one in bins
     ]
     hidden = attribute.get("before_not_told", 0)
     if attribute["role"] in ("sensitive", "kept"):

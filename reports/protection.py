@@ -9,7 +9,7 @@ from policy.rounding import measured_share
 from policy.text import number_of
 from release_store.records import Verdict
 from reports.compared import BY_CELLS, BY_PERSON, comparison_of, n_earlier, not_compared
-from reports.gate_wording import GATES, NO_MORE, Value, asks, outcome
+from reports.gate_wording import GATES, NO_MORE, Value
 
 Document = Mapping[str, Any]
 WORLDS = "worlds"
@@ -118,13 +118,8 @@ def _tells_nothing(gate: Document) -> bool:
 
 
 def not_protected(gates: Sequence[Document], policy: Document, figures: Document | None = None) -> list[str]:
-    """Return against what nothing here protects: what failed first, then what no gate can see."""
-    lines = [
-        f"The gate {gate['gate']} {outcome(gate['verdict'])}. It asks: {asks(gate['gate'])}"
-        for gate in gates
-        if gate["verdict"] != Verdict.PASS
-    ]
-    lines += _of_attackers(gates, policy)
+    """Return against what nothing here protects, whichever gates pass."""
+    lines = _of_attackers(gates, policy)
     lines += _of_placing((figures or {}).get("placing"))
     lines += _of_history(gates, policy)
     kept = policy.get("roles", {}).get("kept", ())

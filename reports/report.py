@@ -20,7 +20,7 @@ def candidate_report(store: ReleaseStore, candidate_id: str) -> bytes:
 
 def release_report(facts: Mapping[str, Any], of: SheetData) -> bytes:
     """Return the report of a release about to be published: `facts` are those of its manifest."""
-    return page(report_model(facts, of, release=str(facts["release_id"])))
+    return page(report_model(facts, of, release=str(facts["release_id"]), public=True))
 
 
 def page(sheet: ReportModel) -> bytes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from policy.rounding import bound_text, measured_text
 from release_store.approval.decisions import decision_document
 from release_store.canonical import iso
 from release_store.db.changes import gate_json
@@ -20,9 +20,14 @@ from release_store.publishing.public_files import candidate_folder, differing_fi
 from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
+from release_store.summary import Revision, Summary
+from reports.changes import Change, LastRelease, changes, last_release
+from reports.columns import ColumnRow, column_rows, contents, lost_columns
 from reports.compared import n_earlier
-from reports.gate_wording import asks, attacker_text
+from reports.gate_groups import GateGroup, group_gates
+from reports.gate_wording import asks, attacker_text, failure_meaning, limit_of, measured_of, why_not_passed
 from reports.pictures import Pictures, pictures_of, used
+from reports.policy_text import field_text, policy_fields
 from reports.protection import not_protected, protected, rows_counted
 from reports.summary_text import cost, digests, making_of, risk, tiles, verdict
 from tasks import duck
@@ -30,6 +35,8 @@ from tasks import duck
 Document = Mapping[str, Any]
 N_ROWS = 10
 _DATA = "data.parquet"
+_FIRST = "This is the first release of its series: there is nothing to compare it with."
+_UNKNOWN_LAST = "Nothing says which release it was compared with."
 _ALTERED = "Rows are not shown because the staged files are missing, or differ from the assessed ones."
 
 
@@ -42,6 +49,7 @@ class SheetData:
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
     n_earlier: int | None  # None where no gate could tell
+    last: LastRelease | None = None  # None of a first release, and where nothing says which it was
 
 
 @dataclass(frozen=True)
@@ -60,12 +68,22 @@ class ReportModel:
     are: str  # what its files do: they "are", "were" or "would be" public
     waits: bool  # for people to agree
     reasons: tuple[str, ...]
+    failing: tuple[Document, ...]  # the gates that did not pass; `why` tells what they found
+    revision: Revision | None
+    contents: str
+    last: str  # the release that it is compared with, "" where there is none
+    changes: tuple[tuple[str, tuple[Change, ...]], ...]  # by what they are about
+    no_changes: str
     facts: Document
     figures: Document | None
     tiles: tuple[tuple[str, str], ...]
-    gates: tuple[Document, ...]
+    gates: tuple[GateGroup, ...]
     risk: tuple[str, ...]
     cost: tuple[str, ...]
+    column_rows: tuple[ColumnRow, ...]
+    warnings: tuple[str, ...]  # of columns that NCP alone would hide to be lost
+    policy: tuple[tuple[str, str], ...]
+    public: bool  # for everybody: without columns that nobody sees, and where the table comes from
     pictures: Pictures
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
@@ -91,6 +109,7 @@ def read_sheet_data(store: ReleaseStore, candidate_id: str, *, rows: bool = True
         columns,
         lines,
         n_earlier([gate_json(result) for result in store.gates(candidate_id)]),
+        last_release(store, record.summary),
     )
 
 
@@ -152,22 +171,23 @@ def _cell(cell: Any) -> str | None:
 
 
 def report_model(
-    facts: Document, of: SheetData, *, release: str | None = None, state: str = "", why_not: str = ""
+    facts: Document,
+    of: SheetData,
+    *,
+    release: str | None = None,
+    state: str = "",
+    why_not: str = "",
+    public: bool = False,
 ) -> ReportModel:
-    """Return the sheet of a release, or of a candidate without one; `state` is that of the store."""
-    gates = tuple(
-        {
-            **gate,
-            "used": used(gate),
-            "over": gate["verdict"] == Verdict.FAIL,
-            "asks": asks(gate["gate"]),
-            "measured": measured_text(gate["value"], gate["relation"], gate["threshold"]) or "-",
-            "bound": bound_text(gate["relation"], gate["threshold"]),
-            "about": attacker_text(gate["attacker"]) if gate["attacker"] else "",
-        }
-        for gate in facts["gates"]
-    )
+    """Return the sheet of a release, or of a candidate without one; `state` is that of the store.
+
+    A `public` sheet is for everybody: it names neither unseen columns nor where the table comes from.
+    """
+    gates = [_gate(gate) for gate in facts["gates"]]
+    failing = tuple(gate for gate in gates if gate["verdict"] != Verdict.PASS)
     word, mood, reasons = verdict(facts, release, state)
+    told_apart = {gate["why"] for gate in failing}
+    last = of.last
     return ReportModel(
         kind="release" if release else "candidate",
         name=release or str(facts["candidate_id"]),
@@ -176,14 +196,30 @@ def report_model(
         mood=mood,
         are=_are(release, state),
         waits=release is None and state == CandidateState.AWAITING_APPROVAL,
-        reasons=(*filter(None, [rows_counted(of.policy)]), *reasons),
+        reasons=(
+            *filter(None, [rows_counted(of.policy)]),
+            *(reason for reason in reasons if reason not in told_apart),
+        ),
+        failing=failing,
+        revision=Summary(facts["summary"]).revision,
+        contents=contents(of.policy),
+        last=last.release_id if last else "",
+        changes=_changes(facts, of, public),
+        no_changes=_FIRST if of.n_earlier == 0 else _UNKNOWN_LAST,
         facts=facts,
         figures=of.figures,
         tiles=tuple(tiles(facts, of.figures, of.n_earlier)),
-        gates=gates,
+        gates=tuple(group_gates(gates)),
         risk=tuple(risk(facts, of.policy, of.figures, of.n_earlier)),
         cost=tuple(cost(facts, _are(release, state))),
-        pictures=pictures_of(facts["gates"], of.figures),
+        column_rows=tuple(column_rows(of.policy, of.figures, public=public)),
+        warnings=tuple(lost_columns(of.figures)),
+        policy=tuple(
+            (name, field_text(name, value, listed=not (public or why_not)))
+            for name, value in policy_fields(of.policy, public=public).items()
+        ),
+        public=public,
+        pictures=pictures_of(facts["gates"], of.figures, of.policy),
         columns=of.columns,
         rows=of.rows,
         no_rows=why_not or _ALTERED,
@@ -192,6 +228,28 @@ def report_model(
         made=tuple(making_of(facts)),
         digests=tuple(digests(facts)),
     )
+
+
+def _changes(facts: Document, of: SheetData, public: bool) -> tuple[tuple[str, tuple[Change, ...]], ...]:
+    if of.last is None:
+        return ()
+    lines = changes(facts, of.policy, of.figures, of.last, public=public)
+    return tuple((about, tuple(each)) for about, each in groupby(lines, key=attrgetter("about")))
+
+
+def _gate(gate: Document) -> Document:
+    """Return a gate with the texts that a report shows of it."""
+    return {
+        **gate,
+        "used": used(gate),
+        "over": gate["verdict"] == Verdict.FAIL,
+        "asks": asks(gate["gate"]),
+        "why": "" if gate["verdict"] == Verdict.PASS else why_not_passed(gate),
+        "means": failure_meaning(gate["gate"]),
+        "measured": measured_of(gate) or "-",
+        "bound": limit_of(gate),
+        "about": attacker_text(gate["attacker"]) if gate["attacker"] else "",
+    }
 
 
 def _are(release: str | None, state: str) -> str:

@@ -14,6 +14,7 @@ from reports.gate_wording import why_not_passed
 from reports.notes import levels_text, reuse_text
 from reports.pages import number
 from reports.protection import measurement_sentence
+from reports.text import decided
 
 Document = Mapping[str, Any]
 _GONE = {
@@ -37,7 +38,7 @@ def verdict(facts: Document, release: str | None, state: str) -> tuple[str, str,
     failing = [gate for gate in gates if gate["verdict"] != Verdict.PASS]
     passed = f"{len(gates) - len(failing)} of {len(gates)} gates pass."
     reasons = [passed, *map(why_not_passed, failing)]
-    words = [f"{one['decision']} by {one['by']}: {one['reason']}" for one in facts["decisions"]]
+    words = [f"{decided(one)}: {one['reason']}" for one in facts["decisions"]]
     if release and failing:
         word, _ = _gone(state) or ("Published", "")
         return f"{word}, by override of blocking gates", "bad", [*reasons, *words]
@@ -111,9 +112,8 @@ def risk(facts: Document, policy: Document, figures: Document | None, n_earlier:
             lines.append(measurement_sentence(gate, policy) + most)
     if n_earlier:
         lines.append(
-            f"Compared with {number_of(n_earlier, 'earlier release')}. The curves show for how many people "
-            "how many sensitive values remain possible, from this release alone and from all releases "
-            "together. They show counts only."
+            f"Compared with {number_of(n_earlier, 'earlier release')}. The bars show for how many people how "
+            "many sensitive values remain possible: the darker, the fewer."
         )
     elif n_earlier == 0:
         lines.append("There is no earlier release to compare with.")

@@ -11,3 +11,10 @@ BASIS = {
     "cells": "from all releases, by their cells",
     "alone": "from this release alone",
 }
+# The same as the name of a bar: what an attacker knows.
+KNOWING = {
+    "worlds": "all releases, solved at once",
+    "people": "all releases, by person",
+    "cells": "all releases, by cells",
+    "alone": "this release alone",
+}

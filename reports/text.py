@@ -17,6 +17,15 @@ def override_line(said: Mapping[str, Any], again: Sequence[str] = ()) -> str:
     return f"{gates}, by {people}" + (f"; still not passed: {', '.join(again)}" if again else "")
 
 
+_DECIDED = {"approve": "Approved", "reject": "Rejected", "override": "Overridden"}
+
+
+def decided(decision: Mapping[str, Any]) -> str:
+    """Return who decided what: "Approved by Ada Archer"."""
+    word = str(decision["decision"])
+    return f"{_DECIDED.get(word, word)} by {decision['by']}"
+
+
 def minute(moment: str) -> str:
     """Return a time as people read it, to the minute."""
     return moment[:16].replace("T", " ")

@@ -11,10 +11,10 @@ from typing import Any
 
 from flows.runtime.artifacts import artifact_key, try_publish_artifact
 from flows.runtime.settings import site_url
-from policy.rounding import bound_text, measured_text
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from reports.export import png
+from reports.gate_wording import limit_of, measured_of
 from reports.picture import Picture
 from reports.releasing import report_path
 from reports.report_model import candidate_facts, read_sheet_data
@@ -115,8 +115,8 @@ def _held_back(gates: Sequence[Document]) -> list[str]:
         [
             str(gate["gate"]),
             str(gate["verdict"]).replace("_", " "),
-            measured_text(gate["value"], gate["relation"], gate["threshold"]),
-            bound_text(gate["relation"], gate["threshold"]),
+            measured_of(gate),
+            limit_of(gate),
         ]
         for gate in failing
     ]

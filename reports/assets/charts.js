@@ -28,9 +28,12 @@
     }
   }, { rootMargin: "500px" });
   places.forEach((place) => near.observe(place));
+  let folded = []; // what holds pictures and was closed: a picture is as wide as its place, which a closed one lacks
   for (const kind of ["beforeprint", "afterprint"]) {
     addEventListener(kind, () => {
       paper = kind === "beforeprint";
+      if (paper) folded = [...document.querySelectorAll("details:not([open]):has([data-picture])")];
+      for (const one of folded) one.open = paper;
       redraw(paper ? places : [...pictures.keys()]);
     });
   }

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from policy.rounding import bound_text, measured_text
 from release_store.canonical import canonical_json
 from release_store.records import CandidateRecord, Release
 from release_store.snapshot import StoreSnapshot
 from reports.difference_sides import fields_of, side_of
 from reports.documents import Document
+from reports.gate_wording import limit_of, measured_of
 from reports.text import minute
 
 Written = list[tuple[str, ...]]
@@ -92,11 +92,11 @@ def _text(section: str, name: str, value: Any) -> str:
     if value is None:
         return "none"
     if section == "gates":
-        threshold, relation = value["threshold"], value["relation"]
+        gate = {"gate": name, **value}
         measured = value["value"]  # a text where JSON has no such number: NaN, Infinity
-        told = measured if isinstance(measured, str) else measured_text(measured, relation, threshold)
+        told = measured if isinstance(measured, str) else measured_of(gate)
         found = f" {told}" if told else ""
-        bound = "" if threshold is None else f" (must be {bound_text(relation, threshold)})"
+        bound = "" if value["threshold"] is None else f" (must be {limit_of(gate)})"
         return f"{value['verdict'].replace('_', ' ')}{found}{bound}"
     if section == "facts" and name.endswith("_at"):
         return minute(value)

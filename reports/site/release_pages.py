@@ -27,6 +27,7 @@ from release_store.publishing.public_files import (
 from release_store.records import CandidateRecord, Decision, Release, ReleaseState
 from release_store.sealed import sealed_file
 from release_store.snapshot import StoreSnapshot
+from reports.changes import last_release_in
 from reports.compared import n_earlier
 from reports.report_model import ReportModel, SheetData, report_model, sample
 from reports.site.places import Places
@@ -151,6 +152,7 @@ class ReleasePageReader:
             columns,
             rows,
             n_earlier(gates),
+            last_release_in(self.whole, record.summary),
         )
         state = release.state if release else record.state
         name = release.release_id if release else None

@@ -11,6 +11,7 @@ from tasks.reporting.narrowing import narrowing_figures
 from tasks.reporting.placing import placing_figures
 from tasks.risk.evidence import Evidence
 from tasks.risk.registry import GateReport
+from tasks.utility.groupable import groupable_columns
 
 FORMAT = "releasegate/figures/1"
 DECIMALS = 2  # more would tell the source's span to whoever divides the published widths by it
@@ -31,11 +32,13 @@ def figures_of(evidence: Evidence, report: GateReport, table_figures: Mapping[st
     )
     there = evidence.table is not None and evidence.n_published and "ncp" in measured
     losses = evidence.losses if there else {}
+    groupable = groupable_columns(evidence.classes, evidence.policy)
     return {
         "format": FORMAT,
         "least": evidence.policy.privacy.k,
         "classes": class_figures(evidence.classes),
         "ncp": {name: round(value, DECIMALS) for name, value in losses.items()},
+        "groupable": {name: one.document() for name, one in groupable.items()},
         "narrowing": narrowing_figures(evidence, measured),
         "placing": placing_figures(evidence),
         "attributes": list(table_figures.get("attributes") or ()),

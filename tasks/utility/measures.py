@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tasks.utility.discernibility import discernibility
 from tasks.utility.forest import forest_accuracy
+from tasks.utility.groupable import groups
 from tasks.utility.information_loss import information_loss
 from tasks.utility.lookups import lookups
 from tasks.utility.precision import precision
@@ -50,6 +51,9 @@ MEASURES: dict[str, Measure] = {
     ),
     "lookups": Measure(
         lookups, ("lookups", "lookups_share", "lookups_by_class"), "hierarchies and widths, as `iloss`"
+    ),
+    "groups": Measure(
+        groups, ("exact_rows", "contiguous_rows", "lost_columns"), "cells that hold their people's values"
     ),
     "sse": Measure(squared_errors, ("sse", "sse_share"), "nothing"),
     "forest": Measure(

@@ -15,7 +15,7 @@ C2 = "clinic-2026Q2-c1"
 LOOSE = {"privacy": {"k": 2, "e": 1}, "gates": {"ncp": {"max": 1.0}, "suppression": {"max": 1.0}}}
 WHY = (
     "looser than clinic-2026Q1-r1: k 2 instead of 5, e 1 instead of 2, gates.ncp.max 1 instead of 0.5, "
-    "gates.suppression.max 1 instead of 0.05; needs 1 approver"
+    "gates.suppression.max 1 instead of 0.05; 1 approval required"
 )
 
 

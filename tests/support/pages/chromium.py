@@ -104,7 +104,9 @@ class Chromium:
         raise AssertionError(f"{what} did not happen in {HANG_TIMEOUT:g} s; the console: {self.said()}")
 
     def draw_all(self) -> int:
-        """Scroll to each picture in turn, wait until it is drawn, and return how many there are."""
+        """Open what holds pictures, scroll to each, wait until it is drawn, and return how many there are."""
+        folded = "document.querySelectorAll('details:has([data-picture])')"
+        self.run(f"{folded}.forEach((one) => {{ one.open = true; }})")
         n: int = self.run("return document.querySelectorAll('[data-picture]').length")
         for i in range(n):
             self.run(

@@ -29,12 +29,12 @@ def test_labels_exact_rows_and_medians(tmp_path: Path) -> None:
     policy = small_policy(COLUMNS, ILLNESS, method=method, gates={"ncp": {"max": 1.0}})
     found, ncp = columns_of(policy, file)
     # Classes: 1..2 small..middle north; 50 large Bari; 98..99 * south.
-    assert {name: (one.labels, one.median) for name, one in found.items()} == {
+    assert {name: (one.by.labels, one.by.median) for name, one in found.items()} == {
         "age": (3, 1.0),
         "size": (3, 2.0),
         "city": (3, 2.0),
     }
-    assert all(one.exact == pytest.approx(1 / 3) for one in found.values())
+    assert all(one.by.exact == pytest.approx(1 / 3) for one in found.values())
     assert ncp == pytest.approx(sum(one.ncp for one in found.values()) / 3)
 
 

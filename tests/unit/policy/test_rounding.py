@@ -15,13 +15,17 @@ VALUES = st.floats(-1e9, 1e9, allow_nan=False).filter(lambda x: x == 0 or abs(x)
     ("value", "relation", "threshold", "told", "share"),
     [
         (0.2, "<=", 0.2, "0.2", "20%"),
-        (0.20004, "<=", 0.2, "0.2001", "20.01%"),
+        (0.20004, "<=", 0.2, "0.2001", "20.1%"),
         (0.1 + 0.2, "<=", 0.5, "0.3", "30%"),
         (0.1 + 0.2, "<=", 0.3, "0.30000000000000004", "30.000000000000004%"),
         (7.99999, ">=", 8.0, "7.999", "799.9%"),
         (12_345.0, ">=", 8.0, "12,345", "1,234,500%"),
         (99_999.5, "<=", None, "100,000", "9,999,950%"),
-        (-0.0123, "<=", 0.1, "-0.0123", "-1.23%"),
+        (-0.0123, "<=", 0.1, "-0.0123", "-1.2%"),
+        (0.23341, "<=", 0.35, "0.2335", "23.4%"),
+        (0.23341, ">=", 0.1, "0.2334", "23.3%"),
+        (0.001234, "<=", 0.1, "0.001234", "0.13%"),
+        (0.19961, "<=", 0.1998, "0.1997", "19.98%"),
         (1e-7, "<=", 0.1, "1e-7", "1e-5%"),
         (0.0, "<=", 0.0, "0", "0%"),
         (float("inf"), "<=", 1.0, "inf", "inf%"),
@@ -46,6 +50,17 @@ def test_what_is_told_is_no_better_than_what_was_measured(value: float, at_most:
     near = float(f"{value:.12g}")
     assert told >= near if at_most else told <= near
     assert told == pytest.approx(value, rel=1.001e-3)
+
+
+@given(share=st.floats(0, 1), limit=st.floats(0, 1), at_most=st.booleans())
+def test_a_share_is_told_no_better_than_it_is_and_on_its_side(
+    share: float, limit: float, at_most: bool
+) -> None:
+    told = float(measured_share(share, "<=" if at_most else ">=", limit).rstrip("%"))
+    near, bound = float(f"{share:.12g}") * 100, float(f"{limit:.12g}") * 100
+    assert told >= near - 1e-9 if at_most else told <= near + 1e-9
+    if near < bound if at_most else near > bound:
+        assert told <= bound + 1e-9 if at_most else told >= bound - 1e-9
 
 
 @given(value=VALUES, threshold=VALUES, at_most=st.booleans())

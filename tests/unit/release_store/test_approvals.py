@@ -109,7 +109,7 @@ def series(one_release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_who_makes_a_policy_looser_does_not_publish_alone(series: ReleaseStore) -> None:
     record = staged(series, document(privacy={"k": 2}))
     assert required(record).needed == series.approvers_needed(record.candidate_id) == 1
-    assert required(record).why == "looser than clinic-2025-r1: k 2 instead of 5; needs 1 approver"
+    assert required(record).why == "looser than clinic-2025-r1: k 2 instead of 5; 1 approval required"
     with pytest.raises(StoreError, match="approval by people is required"):
         judged(series, record, CandidateState.APPROVED)
     waiting = judged(series, record, CandidateState.AWAITING_APPROVAL)
@@ -132,7 +132,7 @@ def test_fewer_approvers_are_agreed_to_by_as_many_as_before(series: ReleaseStore
         agreed(series, word(two, by=name), 2)
     publish_one(series, two.candidate_id)
     record = staged(series, document(approvers=0), "2027")
-    told = "looser than clinic-2026-r1: approvers 0 instead of 2; needs 2 approvers"
+    told = "looser than clinic-2026-r1: approvers 0 instead of 2; 2 approvals required"
     assert (required(record).needed, required(record).why) == (2, told)
     waiting = judged(series, record, CandidateState.AWAITING_APPROVAL)
     assert agreed(series, word(waiting), 0) is CandidateState.AWAITING_APPROVAL
@@ -179,7 +179,7 @@ def test_a_long_list_is_told_in_one_line() -> None:
     before["approval"]["expires_days"] = 1.0
     found = approval_requirement(document(privacy=privacy), PreviousRelease("clinic-2025-r1", before, 0), 0)
     assert len(found.looser) == 7
-    assert found.why.endswith("and 1 more; needs 1 approver")
+    assert found.why.endswith("and 1 more; 1 approval required")
 
 
 def test_a_candidate_of_an_earlier_version_has_its_policys_number() -> None:
@@ -212,7 +212,7 @@ def test_no_candidate_of_a_store_needs_fewer_than_its_people_ask(store: ReleaseS
     ask_for(store.root, 2)
     record = staged(store, document())
     assert (required(record).needed, required(record).at_least) == (2, 2)
-    assert required(record).why == "people.yaml requires at least 2 approvals; needs 2 approvers"
+    assert required(record).why == "people.yaml requires at least 2 approvals; 2 approvals required"
     changed, made = store.events()[-2:]
     assert (changed.action, changed.payload["approvers_at_least"]) == ("people.changed", 2)
     assert made.action == "candidate.staged"

@@ -44,7 +44,9 @@ def test_every_picture_is_drawn_with_its_words_and_axes() -> None:
         assert root.findtext(f"{SVG}title") == one.title
         assert root.findtext(f"{SVG}desc") == one.words
         assert len(told) > 4, one.name
-    assert {"share of people", "from this release alone", "least"} <= set(words(svg(made["narrowing-0"])))
+    assert {"share of people", "this release alone", "possible values remaining", "6 and more"} <= set(
+        words(svg(made["narrowing-0"]))
+    )
     assert {"pass", "fail", "person"} <= set(words(svg(made["gates"])))
 
 

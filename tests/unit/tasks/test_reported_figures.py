@@ -71,6 +71,7 @@ def test_the_document_of_a_second_release(tmp_path: Path) -> None:
         "least",
         "classes",
         "ncp",
+        "groupable",
         "narrowing",
         "placing",
         "attributes",
@@ -82,6 +83,10 @@ def test_the_document_of_a_second_release(tmp_path: Path) -> None:
         ("illness", "alone", 0),
         ("illness", "cells", 1),
     ]
+    # Two classes of six rows: 21..31 Hull and 51..61 York.
+    age = {"labels": 2, "exact": 0.0, "median": 10.0, "contiguous": 1.0, "ordered": True}
+    city = {"labels": 2, "exact": 1.0, "median": 1.0, "contiguous": 1.0, "ordered": False}
+    assert found["groupable"] == {"age": age, "city": city}
     assert found["narrowing"][0]["counts"] == [[1, 0], [2, 0], [3, 12]]
     assert [one["name"] for one in found["attributes"]] == ["age", "city", "illness", "ward"]
     assert json.loads(json.dumps(found, allow_nan=False)) == found
