@@ -36,6 +36,9 @@ COMMANDS = {
     "sign": Entry(
         "decisions", DECISIONS, "Sign a decision offline, to submit on the machine with the store."
     ),
+    "serve": Entry(
+        "serve", DECISIONS, "Serve pages on which people read what waits, and decide with their own keys."
+    ),
     "history": Entry("history", HISTORY, "List releases and unpublished candidates."),
     "show": Entry("history", HISTORY, "Show a release or candidate and the results of its gates."),
     "diff": Entry("diff", HISTORY, "Compare two releases or candidates."),

@@ -24,14 +24,12 @@ from policy.errors import UsageError
 from release_store.approval.credentials import PrivateKey, credential_of
 from release_store.approval.signing import read_to_sign, sign_statement
 from release_store.publishing.public_files import kept_folder, tombstone_file
-from release_store.publishing.publication import recover
-from release_store.publishing.withdrawal import withdraw as withdraw_release
 from release_store.store import ReleaseStore
 from reports.documents import record_document
 from reports.text import sanitize_text
 from services.decisions import decide
-from services.observability.notice_delivery import notify_on_exit
 from services.outcome import outcome_document
+from services.withdrawal import withdraw_release
 
 app = typer.Typer()
 By = Annotated[str, typer.Option(metavar="NAME", help="Who decides.")]
@@ -129,10 +127,8 @@ def withdraw(
 ) -> int:
     """Withdraw a release from the public folder; a tombstone stays."""
     store = ReleaseStore.open(store_of(context))
-    recover(store)
     credential = credential_of(key, token_file, signed)
-    with notify_on_exit(store.root):
-        found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
+    found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
     tombstone = tombstone_file(store.root, found.series, found.release_id)
     kept = kept_folder(store.root, found)
     if json:
