@@ -31,6 +31,8 @@ COMMANDS = {
     ),
     "approve": Entry("decisions", DECISIONS, "Approve a candidate that awaits approval."),
     "reject": Entry("decisions", DECISIONS, "Reject a candidate that awaits approval."),
+    "ask": Entry("decisions", DECISIONS, "Return a candidate with a question."),
+    "answer": Entry("decisions", DECISIONS, "Answer a question with which a candidate was returned."),
     "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
     "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
     "sign": Entry(

@@ -42,6 +42,16 @@ def field(form: Form, name: str) -> str:
     return form[name]
 
 
+def number_field(form: Form, name: str) -> int | None:
+    """Return a field that is a whole number, None where there is none. Raises BadForm for another text."""
+    text = form.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 15):
+        raise BadForm
+    return int(text)
+
+
 def check_form_token(form: Form, session: Session) -> None:
     """Raise WrongFormToken unless the form was made for this session."""
     given = field(form, "form_token").encode(errors="replace")

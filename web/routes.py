@@ -12,7 +12,7 @@ from services.observability.logs import log_event
 from services.trust import use_memory_of
 from web import views
 from web.acts import act_on_candidate, act_on_release
-from web.forms import Form, check_form_token, field, read_form
+from web.forms import Form, check_form_token, field, number_field, read_form
 from web.guard import LOGIN
 from web.headers import report_policy
 from web.pages import asset_response, page
@@ -104,7 +104,12 @@ def act_on(name: str, server: Here, visitor: Known, form: Fields) -> Response:
     check_form_token(form, visitor.session)
     views.candidate_page(server.store, name, visitor.person)  # is there such a candidate?
     visitor.session.message = act_on_candidate(
-        server.store, name, visitor.person.name, field(form, "act"), field(form, "signed")
+        server.store,
+        name,
+        visitor.person.name,
+        field(form, "act"),
+        field(form, "signed"),
+        number_field(form, "question"),
     )
     return RedirectResponse(f"/candidates/{name}", status_code=303)
 

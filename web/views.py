@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from policy.text import number_of
+from release_store.approval.questions import Question, question_bound
 from release_store.approval.reviewers import Reviewer
 from release_store.approval.signing import to_sign
 from release_store.canonical import canonical_json
@@ -26,10 +28,11 @@ from reports.withheld import WAITS
 from web.refusals import NoSuchPage
 
 _SHOWN = 100  # rows of the tables that only grow
-_ON_CANDIDATES = (Act.APPROVE, Act.PUBLISH, Act.REJECT)
+_ON_CANDIDATES = (Act.APPROVE, Act.PUBLISH, Act.ASK, Act.REJECT)
 _VERBS = {
     Act.APPROVE: "Approve",
     Act.PUBLISH: "Publish",
+    Act.ASK: "Return with this question",
     Act.REJECT: "Reject",
     Act.WITHDRAW: "Withdraw",
 }
@@ -50,13 +53,15 @@ class WaitingLine:
     record: CandidateRecord
     given: int
     needed: int
+    n_open: int  # questions without an answer
 
     @property
     def says(self) -> str:
         """How far it is, in a few words."""
         if self.record.state is not CandidateState.AWAITING_APPROVAL:
             return "approved, not yet published"
-        return f"{self.given} of {self.needed} {'approval' if self.needed == 1 else 'approvals'} given"
+        given = f"{self.given} of {number_of(self.needed, 'approval')} given"
+        return f"returned with {number_of(self.n_open, 'question')}; {given}" if self.n_open else given
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,19 @@ class Button:
 
 
 @dataclass(frozen=True)
+class Thread:
+    """A question with its answer; `to_sign` is what the person signs to answer it, empty if they may not."""
+
+    question: Question
+    to_sign: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has no answer yet."""
+        return self.question.answer is None
+
+
+@dataclass(frozen=True)
 class CandidatePage:
     """One candidate, with what is signed about it, and the acts that the person may do."""
 
@@ -75,6 +93,7 @@ class CandidatePage:
     release: Release | None
     gates: Sequence[GateResult]
     decisions: Sequence[Decision]
+    threads: Sequence[Thread]
     given: int
     needed: int
     why_so_many: str
@@ -86,6 +105,11 @@ class CandidatePage:
     def mood(self) -> str:
         """Whether its state is good, bad or open."""
         return _STATE_MOODS.get(self.record.state, "open")
+
+    @property
+    def n_open(self) -> int:
+        """How many questions have no answer yet."""
+        return sum(one.is_open for one in self.threads)
 
     @property
     def failing(self) -> list[str]:
@@ -127,14 +151,19 @@ def candidate_page(store: ReleaseStore, name: str, person: Reviewer) -> Candidat
     if record is None:
         raise NoSuchPage
     release = next((one for one in store.releases(record.series) if one.candidate_id == name), None)
-    decisions = store.decisions(name)
-    buttons, why = _buttons(record, decisions, person)
+    decisions, questions = store.decisions(name), store.questions(name)
+    buttons, why = _buttons(record, decisions, questions, person)
+    answers = may(Act.ANSWER, record.state) and person.may(Act.ANSWER)
     required = record.summary.required_approvals
     return CandidatePage(
         record=record,
         release=release,
         gates=store.gates(name),
         decisions=decisions,
+        threads=[
+            Thread(one, _text(_to_answer(store, record, one)) if answers and one.answer is None else "")
+            for one in questions
+        ],
         given=sum(one.decision == Act.APPROVE for one in decisions),
         needed=max(store.approvers_needed(name), 1),
         why_so_many=required.why if required else "",
@@ -165,14 +194,24 @@ def release_page(store: ReleaseStore, name: str, person: Reviewer) -> ReleasePag
 
 def _waiting(store: ReleaseStore, record: CandidateRecord) -> WaitingLine:
     given = sum(one.decision == Act.APPROVE for one in store.decisions(record.candidate_id))
-    return WaitingLine(record, given, max(store.approvers_needed(record.candidate_id), 1))
+    n_open = sum(one.answer is None for one in store.questions(record.candidate_id))
+    return WaitingLine(record, given, max(store.approvers_needed(record.candidate_id), 1), n_open)
+
+
+def _to_answer(store: ReleaseStore, record: CandidateRecord, question: Question) -> dict[str, Any]:
+    """Return what an answer to a question is bound to."""
+    return {**to_sign(store.store_id, record, None), "bound": question_bound(record, question)}
 
 
 def _buttons(
-    record: CandidateRecord, decisions: Sequence[Decision], person: Reviewer
+    record: CandidateRecord,
+    decisions: Sequence[Decision],
+    questions: Sequence[Question],
+    person: Reviewer,
 ) -> tuple[list[Button], str]:
     """Return the acts that a person may do to a candidate now; where there are none, a sentence why."""
-    now = [act for act in _ON_CANDIDATES if may(act, record.state)]
+    is_open = any(one.answer is None for one in questions)
+    now = [act for act in _ON_CANDIDATES if may(act, record.state) and not (is_open and act is Act.APPROVE)]
     if not now:
         return [], ""
     allowed = [act for act in now if person.may(act)]

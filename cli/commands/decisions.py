@@ -29,6 +29,8 @@ from reports.documents import record_document
 from reports.text import sanitize_text
 from services.decisions import decide
 from services.outcome import outcome_document
+from services.questions import answer as answer_question
+from services.questions import ask as ask_question
 from services.withdrawal import withdraw_release
 
 app = typer.Typer()
@@ -112,6 +114,65 @@ def _decide(
         print(sanitize_text(outcome.message))
     waits = decision == "override" and outcome.state == "blocked"  # for another administrator
     return {"rejected": 0}.get(outcome.state, 5 if waits else exit_code(outcome))
+
+
+@app.command()
+def ask(
+    context: typer.Context,
+    candidate: Candidate,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who asks.")],
+    question: Annotated[
+        str, typer.Option(metavar="TEXT", help="What is to be answered; stored in the audit log.")
+    ],
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Return a candidate with a question; it cannot be approved before the answer."""
+    found = ask_question(
+        ReleaseStore.open(store_of(context)),
+        candidate,
+        by=by,
+        question=question,
+        credential=credential_of(key, token_file, signed),
+    )
+    if json:
+        write_json({"candidate": candidate, **found.document()})
+    else:
+        print(f"{candidate} is returned with question {found.number}")
+        print(f"next: releasegate answer {candidate} --by NAME --answer TEXT --key FILE")
+    return 0
+
+
+@app.command()
+def answer(
+    context: typer.Context,
+    candidate: Candidate,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who answers.")],
+    answer: Annotated[str, typer.Option(metavar="TEXT", help="The answer; stored in the audit log.")],
+    question: Annotated[
+        int | None, typer.Option(metavar="N", help="The question's number (default: the only open one).")
+    ] = None,
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Answer a question with which a candidate was returned."""
+    found = answer_question(
+        ReleaseStore.open(store_of(context)),
+        candidate,
+        by=by,
+        answer=answer,
+        number=question,
+        credential=credential_of(key, token_file, signed),
+    )
+    if json:
+        write_json({"candidate": candidate, **found.document()})
+    else:
+        print(f"question {found.number} on {candidate} is answered")
+    return 0
 
 
 @app.command()
