@@ -1,7 +1,8 @@
 """Questions on a candidate, and their answers: both are signed, and both stand in the log alone.
 
 A reviewer returns a candidate that awaits approval with a question. It cannot be approved until each
-question is answered; it can be rejected. An answer names its question by the hash of the event, so it answers no other.
+question is answered; it can be rejected. An answer names its question by the hash of the question's event,
+so it answers no other.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -45,13 +46,41 @@ class WebClient:
     """One browser: its cookies, and what it sends."""
 
     def __init__(self, app: Guard, store_id: str) -> None:
-        self.store_id = store_id
+        self.app, self.store_id = app, store_id
         self.http = TestClient(app, base_url=ORIGIN, follow_redirects=False)
 
     def get(self, path: str, **headers: str) -> Response:
         """Ask for a page."""
         found: Response = self.http.get(path, headers=headers)
         return found
+
+    def raw(self, path: str) -> int:
+        """Ask for a path as it is written, which a client would shorten, and return the status."""
+        cookie = "; ".join(f"{name}={value}" for name, value in self.http.cookies.items())
+        headers = [(b"host", ORIGIN.partition("://")[2].encode()), (b"cookie", cookie.encode())]
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "scheme": "http",
+            "http_version": "1.1",
+            "headers": headers,
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 8765),
+        }
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        asyncio.run(self.app(scope, receive, send))
+        return int(sent[0]["status"])
 
     def post(self, path: str, form: dict[str, str], headers: dict[str, str] | None = None) -> Response:
         """Send a form, by default as a page of the server does."""

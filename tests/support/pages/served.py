@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from selenium.webdriver.common.by import By
 
 from tests.support.at_work import key_file
 from tests.support.pages.chromium import Chromium
+
+Stored = TypeVar("Stored")
 
 
 @contextmanager
@@ -64,7 +67,12 @@ class Reviewer:
 
     def told(self, text: str) -> None:
         """Wait until the page says what came of an act."""
-        self.chromium.until(text, lambda: text in self.text("[role=status]"))
+
+        def is_told() -> bool:
+            assert self.heading() != "Not done", self.text("main")
+            return text in self.text("[role=status]")
+
+        self.chromium.until(text, is_told)
 
     def heading(self) -> str:
         """Return the page's heading, or nothing while it is being loaded."""
@@ -74,3 +82,8 @@ class Reviewer:
         """Return the text of the first element of a selector, or nothing if there is none."""
         code = "return document.querySelector(arguments[0])?.textContent ?? ''"
         return str(self.chromium.run(code, selector)).strip()
+
+    def until_stored(self, read: Callable[[], list[Stored]]) -> list[Stored]:
+        """Return what a store has as soon as it has something."""
+        found: list[Stored] = self.chromium.until("something in the store", read)
+        return found
