@@ -31,9 +31,7 @@ class Act(StrEnum):
     ANSWER = "answer"  # a question on a candidate
 
 
-SIGNED_ELSEWHERE = frozenset(
-    {Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW, Act.ASK, Act.ANSWER}
-)
+SIGNED_ELSEWHERE = frozenset({Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW, Act.ASK})
 
 
 class Role(StrEnum):

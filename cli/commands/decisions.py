@@ -42,6 +42,7 @@ class Signable(StrEnum):
 
     APPROVE = "approve"
     REJECT = "reject"
+    ASK = "ask"
     OVERRIDE = "override"
     WITHDRAW = "withdraw"
 
@@ -156,7 +157,6 @@ def answer(
     ] = None,
     key: Key = None,
     token_file: TokenFile = None,
-    signed: Signed = None,
     json: Json = False,
 ) -> int:
     """Answer a question with which a candidate was returned."""
@@ -166,7 +166,7 @@ def answer(
         by=by,
         answer=answer,
         number=question,
-        credential=credential_of(key, token_file, signed),
+        credential=credential_of(key, token_file),
     )
     if json:
         write_json({"candidate": candidate, **found.document()})
@@ -204,7 +204,9 @@ def withdraw(
 @app.command()
 def sign(
     context: typer.Context,
-    act: Annotated[Signable, typer.Argument(metavar="ACT", help="approve, reject, override or withdraw.")],
+    act: Annotated[
+        Signable, typer.Argument(metavar="ACT", help="approve, reject, ask, override or withdraw.")
+    ],
     id: Annotated[  # noqa: A002 -- the name that the help shows
         str, typer.Argument(metavar="ID", help="The candidate, or the release to withdraw.")
     ],
