@@ -218,7 +218,17 @@ def test_a_command_that_a_page_names_exists() -> None:
 
 def test_every_environment_variable_of_ours_is_documented() -> None:
     used = set()
-    for folder in ("policy", "release_store", "expectations", "tasks", "reports", "services", "flows", "cli"):
+    for folder in (
+        "policy",
+        "release_store",
+        "expectations",
+        "tasks",
+        "reports",
+        "services",
+        "flows",
+        "web",
+        "cli",
+    ):
         for path in (ROOT / folder).rglob("*.py"):
             used |= set(re.findall(r'"(RELEASEGATE_[A-Z_]+)"', path.read_text(encoding="utf-8")))
     rows = docs_pages.table(docs_pages.section(DOCS / "commands.md", "Environment"))

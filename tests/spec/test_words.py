@@ -10,7 +10,7 @@ import pytest
 
 from tests.spec import docs_pages
 
-PACKAGES = ("policy", "release_store", "expectations", "tasks", "reports", "services", "flows", "cli")
+PACKAGES = ("policy", "release_store", "expectations", "tasks", "reports", "services", "flows", "web", "cli")
 REFUSED = {
     "mend": "hint",
     "Staff": "Reviewers",
