@@ -33,10 +33,15 @@ COMMANDS = {
     ),
     "approve": Entry("decisions", DECISIONS, "Approve a candidate that awaits approval."),
     "reject": Entry("decisions", DECISIONS, "Reject a candidate that awaits approval."),
+    "ask": Entry("decisions", DECISIONS, "Return a candidate with a question."),
+    "answer": Entry("decisions", DECISIONS, "Answer a question with which a candidate was returned."),
     "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
     "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
     "sign": Entry(
         "decisions", DECISIONS, "Sign a decision offline, to submit on the machine with the store."
+    ),
+    "serve": Entry(
+        "serve", DECISIONS, "Serve pages on which people read what waits, and decide with their own keys."
     ),
     "history": Entry("history", HISTORY, "List releases and unpublished candidates."),
     "show": Entry("history", HISTORY, "Show a release or candidate and the results of its gates."),

@@ -156,6 +156,11 @@ def show_record(document: Document) -> None:
     for decision in document["decisions"]:
         said = sanitize_text(f"{decision['by']}: {decision['reason']}")
         out.print(f"{decision['decision']:>8}  {said}", markup=False, soft_wrap=True)
+    for one in document["questions"]:
+        asked = f"{one['number']}, {one['by']}: {one['question']}"
+        out.print(f"question  {sanitize_text(asked)}", markup=False, soft_wrap=True)
+        said = f"{one['answer']['by']}: {one['answer']['text']}" if one["answer"] else "none yet"
+        out.print(f"{'answer':>8}  {sanitize_text(said)}", markup=False, soft_wrap=True)
     for one in document["afterwards"]:
         said = sanitize_text(f"{one['by']}: {one['reason']}")
         out.print(f"{one['state']:>8}  {said}", markup=False, soft_wrap=True)

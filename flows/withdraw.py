@@ -10,10 +10,8 @@ from prefect.states import Completed
 
 from flows.decision import Name, Reason, Text
 from release_store.approval.credentials import SignedText
-from release_store.publishing.publication import recover
-from release_store.publishing.withdrawal import withdraw
 from release_store.store import ReleaseStore
-from services.observability.notice_delivery import notify_on_exit
+from services import withdrawal as service
 from services.sanitized import sanitize_errors
 
 
@@ -40,7 +38,7 @@ def withdraw_release(release: Text, by: Name, reason: Reason, signature: Text, s
 
 def _withdraw_release(release_id: str, by: str, reason: str, signature: str, store_path: str) -> Any:
     store = ReleaseStore.open(Path(store_path))
-    recover(store)
-    with notify_on_exit(store.root):
-        release = withdraw(store, release_id, by=by, reason=reason, credential=SignedText(signature))
+    release = service.withdraw_release(
+        store, release_id, by=by, reason=reason, credential=SignedText(signature)
+    )
     return Completed(message=f"{release.release_id} is withdrawn; a tombstone takes its place")

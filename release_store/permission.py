@@ -27,9 +27,11 @@ class Act(StrEnum):
     WITHDRAW = "withdraw"
     OVERRIDE = "override"  # publish what gates held back: break glass
     CLOCK = "correct the clock"  # of a log whose last event is in the future
+    ASK = "ask"  # return a candidate with a question
+    ANSWER = "answer"  # a question on a candidate
 
 
-SIGNED_ELSEWHERE = frozenset({Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW})
+SIGNED_ELSEWHERE = frozenset({Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW, Act.ASK})
 
 
 class Role(StrEnum):
@@ -60,6 +62,8 @@ REQUIRED_RULES: dict[Act, tuple[Rule, ...]] = {
     Act.WITHDRAW: (Rule.NAME, Rule.REASON),
     Act.OVERRIDE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.HAS_NOT_DECIDED),
     Act.CLOCK: (Rule.NAME, Rule.REASON),
+    Act.ASK: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER),
+    Act.ANSWER: (Rule.NAME, Rule.REASON),
 }
 
 # One of these roles, and a proof that it is the person: a key's signature or a token.
@@ -83,6 +87,8 @@ _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its m
     Act.WITHDRAW: ("the withdrawal", "Say who withdraws it."),
     Act.OVERRIDE: ("the override", "Say who overrides the gates."),
     Act.CLOCK: ("the correction of the clock", "Say who corrects it."),
+    Act.ASK: ("the question", "Say who asks."),
+    Act.ANSWER: ("the answer", "Say who answers."),
 }
 
 

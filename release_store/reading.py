@@ -10,6 +10,7 @@ from policy.errors import VerificationFailed
 from release_store.approval.authentication import (
     least_approvers_in_log,
 )
+from release_store.approval.questions import Question, questions_in
 from release_store.approval.reviewers import load_reviewers
 from release_store.audit import log as audit
 from release_store.db import changes, queries
@@ -230,6 +231,10 @@ class StoreReader:
         """Return the events whose object is `name`."""
         with connect(self.root) as con:
             return audit.read_events_about(con, [], [name], [])
+
+    def questions(self, candidate_id: str) -> list[Question]:
+        """Return the questions on a candidate with their answers, oldest first."""
+        return questions_in(self.events_about(candidate_id))
 
     def input_given_up(self, series: str, period: str) -> bool:
         """Tell whether a period's input did not come in time, and has not come since."""

@@ -39,6 +39,8 @@ WHEN: dict[Act, frozenset[C] | frozenset[R]] = {
     Act.WITHDRAW: frozenset({R.PUBLISHED, R.SUPERSEDED}),
     Act.OVERRIDE: frozenset({C.BLOCKED}),
     Act.CLOCK: frozenset[C](),  # done to the log, by its time
+    Act.ASK: frozenset({C.AWAITING_APPROVAL}),
+    Act.ANSWER: frozenset({C.AWAITING_APPROVAL}),
 }
 
 

@@ -21,6 +21,7 @@ from release_store.approval.authentication import (
 )
 from release_store.approval.credentials import Credential
 from release_store.approval.decisions import allow_publication, decide
+from release_store.approval.questions import Question, answer, ask
 from release_store.approval.reviewers import load_reviewers, needed_reviewers
 from release_store.audit import keys
 from release_store.audit import log as audit
@@ -256,6 +257,34 @@ class ReleaseStore(StoreReader):
         if isinstance(outcome, ReleaseGateError):
             raise outcome
         return outcome
+
+    def ask(self, candidate_id: str, *, by: str, text: str, credential: Credential | None = None) -> Question:
+        """Return a candidate that awaits approval with a question; raises as `decide`."""
+        staff = needed_reviewers(self.root)
+        with transaction(self.root) as con:
+            found = ask(con, self.store_id, candidate_id, staff, credential, by=by, text=text)
+        if isinstance(found, ReleaseGateError):
+            raise found
+        return found
+
+    def answer(
+        self,
+        candidate_id: str,
+        *,
+        by: str,
+        text: str,
+        number: int | None = None,
+        credential: Credential | None = None,
+    ) -> Question:
+        """Answer a question, that of the event `number` or the only open one; raises as `decide`."""
+        staff = needed_reviewers(self.root)
+        with transaction(self.root) as con:
+            found = answer(
+                con, self.store_id, candidate_id, staff, credential, by=by, text=text, number=number
+            )
+        if isinstance(found, ReleaseGateError):
+            raise found
+        return found
 
     def allow_publication(self, decision: Decision, *, credential: Credential | None = None) -> None:
         """Keep who publishes an approved candidate whose publication was undone; raises as `decide`."""

@@ -11,7 +11,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGES = ("policy", "release_store", "expectations", "tasks", "reports", "services", "flows", "cli")
+PACKAGES = ("policy", "release_store", "expectations", "tasks", "reports", "services", "flows", "web", "cli")
 OURS = Path(__file__).resolve().parents[1]
 """The folder that all packages of releasegate lie in."""
 

@@ -132,6 +132,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
         "gates": [gate_document(result) for result in store.gates(candidate.candidate_id)],
         "to_sign": to_sign(store.store_id, candidate, release),
         "afterwards": _afterwards(store, release.release_id) if release else [],
+        "questions": [one.document() for one in store.questions(candidate.candidate_id)],
         "decisions": [
             {
                 "decision": d.decision,

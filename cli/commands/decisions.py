@@ -24,14 +24,14 @@ from policy.errors import UsageError
 from release_store.approval.credentials import PrivateKey, credential_of
 from release_store.approval.signing import read_to_sign, sign_statement
 from release_store.publishing.public_files import kept_folder, tombstone_file
-from release_store.publishing.publication import recover
-from release_store.publishing.withdrawal import withdraw as withdraw_release
 from release_store.store import ReleaseStore
 from reports.documents import record_document
 from reports.text import sanitize_text
 from services.decisions import decide
-from services.observability.notice_delivery import notify_on_exit
 from services.outcome import outcome_document
+from services.questions import answer as answer_question
+from services.questions import ask as ask_question
+from services.withdrawal import withdraw_release
 
 app = typer.Typer()
 By = Annotated[str, typer.Option(metavar="NAME", help="Who decides.")]
@@ -42,6 +42,7 @@ class Signable(StrEnum):
 
     APPROVE = "approve"
     REJECT = "reject"
+    ASK = "ask"
     OVERRIDE = "override"
     WITHDRAW = "withdraw"
 
@@ -117,6 +118,64 @@ def _decide(
 
 
 @app.command()
+def ask(
+    context: typer.Context,
+    candidate: Candidate,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who asks.")],
+    question: Annotated[
+        str, typer.Option(metavar="TEXT", help="What is to be answered; stored in the audit log.")
+    ],
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Return a candidate with a question; it cannot be approved before the answer."""
+    found = ask_question(
+        ReleaseStore.open(store_of(context)),
+        candidate,
+        by=by,
+        question=question,
+        credential=credential_of(key, token_file, signed),
+    )
+    if json:
+        write_json({"candidate": candidate, **found.document()})
+    else:
+        print(f"{candidate} is returned with question {found.number}")
+        print(f"next: releasegate answer {candidate} --by NAME --answer TEXT --key FILE")
+    return 0
+
+
+@app.command()
+def answer(
+    context: typer.Context,
+    candidate: Candidate,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who answers.")],
+    answer: Annotated[str, typer.Option(metavar="TEXT", help="The answer; stored in the audit log.")],
+    question: Annotated[
+        int | None, typer.Option(metavar="N", help="The question's number (default: the only open one).")
+    ] = None,
+    key: Key = None,
+    token_file: TokenFile = None,
+    json: Json = False,
+) -> int:
+    """Answer a question with which a candidate was returned."""
+    found = answer_question(
+        ReleaseStore.open(store_of(context)),
+        candidate,
+        by=by,
+        answer=answer,
+        number=question,
+        credential=credential_of(key, token_file),
+    )
+    if json:
+        write_json({"candidate": candidate, **found.document()})
+    else:
+        print(f"question {found.number} on {candidate} is answered")
+    return 0
+
+
+@app.command()
 def withdraw(
     context: typer.Context,
     release: Release,
@@ -129,10 +188,8 @@ def withdraw(
 ) -> int:
     """Withdraw a release from the public folder; a tombstone stays."""
     store = ReleaseStore.open(store_of(context))
-    recover(store)
     credential = credential_of(key, token_file, signed)
-    with notify_on_exit(store.root):
-        found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
+    found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
     tombstone = tombstone_file(store.root, found.series, found.release_id)
     kept = kept_folder(store.root, found)
     if json:
@@ -147,7 +204,9 @@ def withdraw(
 @app.command()
 def sign(
     context: typer.Context,
-    act: Annotated[Signable, typer.Argument(metavar="ACT", help="approve, reject, override or withdraw.")],
+    act: Annotated[
+        Signable, typer.Argument(metavar="ACT", help="approve, reject, ask, override or withdraw.")
+    ],
     id: Annotated[  # noqa: A002 -- the name that the help shows
         str, typer.Argument(metavar="ID", help="The candidate, or the release to withdraw.")
     ],

@@ -19,6 +19,7 @@ from release_store.approval.authentication import (
     refuse,
 )
 from release_store.approval.credentials import Credential, check_moment
+from release_store.approval.questions import open_question_error
 from release_store.approval.reviewers import Reviewers
 from release_store.audit import log as audit
 from release_store.canonical import canonical_json, iso, utc_now
@@ -205,6 +206,8 @@ def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> Re
         return UsageError(f"is {record.state}, and {only}", where=where, hint=HINTS[record.state])
     if act is not Act.REJECT and (withdrawn := _withdrawn_source(con, record)) is not None:
         return withdrawn
+    if act is Act.APPROVE and (error := open_question_error(con, where)):
+        return error
     if act is Act.OVERRIDE and (error := _not_overridable(where, queries.gates(con, where))):
         return error
     other = _other(record, decision)

@@ -12,12 +12,19 @@ import duckdb
 from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
-from release_store.protocol.names import CORRECTED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED
 from release_store.summary import APPROVAL
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
 _DECIDED = ("decision.approve", "decision.reject", "decision.override")
-_WORDS = (*_DECIDED, "decision.publish", "release.withdrawn", CORRECTED)  # what a person says, and proves
+_WORDS = (  # what a person says, and proves
+    *_DECIDED,
+    "decision.publish",
+    "release.withdrawn",
+    CORRECTED,
+    ASKED,
+    ANSWERED,
+)
 _TOLD_BY = ("state", "release_state")  # fields of the events that move a candidate or a release
 _TOLD_OF = (
     "candidate",
@@ -25,6 +32,7 @@ _TOLD_OF = (
     "decision",
     "people",
     "publication",
+    "question",
     "release",
 )  # what their actions begin with
 

@@ -13,6 +13,8 @@ from release_store.evidence.findings import Finding, Report
 from release_store.evidence.zip_file import Archive, regular_file
 from release_store.protocol.ed25519 import is_hash, is_hex, is_public_key
 from release_store.protocol.names import (
+    ANSWERED,
+    ASKED,
     CHECKPOINT,
     CORRECTED,
     DECISIONS,
@@ -41,7 +43,7 @@ from release_store.protocol.strict_json import (
 )
 
 _OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
-_SIGNED_ACTIONS = ("decision.publish", "release.withdrawn", CORRECTED)
+_SIGNED_ACTIONS = ("decision.publish", "release.withdrawn", CORRECTED, ASKED, ANSWERED)
 _OVERRIDABLE = ("fail", "unknown")
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from release_store.audit.log import Finding
 from release_store.audit.replay import LoggedDecision
-from release_store.protocol.names import CORRECTED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED
 from release_store.protocol.proofs import PROVEN, one_person, proof_error
 from release_store.verification.view import VerificationContext
 
@@ -32,6 +32,7 @@ def check_decision_proofs(view: VerificationContext) -> list[Finding]:
     for name, words in by_object.items():
         if len(words) > 1:
             findings += _twice(name, words)
+        findings += _questions(name, words, view.log.hashes)
     return findings
 
 
@@ -40,7 +41,8 @@ def _twice(name: str, words: Sequence[LoggedDecision]) -> Iterator[Finding]:
 
     The clock may be wrong, and corrected, more than once.
     """
-    decided = [word for word in words if word.action not in ("decision.publish", CORRECTED)]
+    repeated = ("decision.publish", CORRECTED, ASKED, ANSWERED)  # by one person too
+    decided = [word for word in words if word.action not in repeated]
     for one, other in combinations(decided, 2):
         if one_person(vars(one), vars(other)):
             yield Finding(name, f"events {one.number} and {other.number} are decisions of one person")
@@ -48,3 +50,19 @@ def _twice(name: str, words: Sequence[LoggedDecision]) -> Iterator[Finding]:
     signatures = [proof["signature"] for proof in proofs if "signature" in proof]
     if len(set(signatures)) < len(signatures):
         yield Finding(name, "one signature is used for two decisions")
+
+
+def _questions(name: str, words: Sequence[LoggedDecision], hashes: Sequence[str]) -> Iterator[Finding]:
+    """An answer is to one open question, and nobody approves before it is given."""
+    waiting: set[str] = set()
+    for word in words:
+        if word.action == ASKED:
+            waiting.add(hashes[word.number - 1])
+        elif word.action == ANSWERED:
+            bound = word.payload.get("bound")
+            question = str(bound.get("question")) if isinstance(bound, dict) else ""
+            if question not in waiting:
+                yield Finding(f"event {word.number}", "answers no open question")
+            waiting.discard(question)
+        elif word.action == "decision.approve" and waiting:
+            yield Finding(f"event {word.number}", f"approves {name} while a question has no answer")

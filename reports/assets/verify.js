@@ -18,6 +18,7 @@ const ACTS = new Map(Object.entries({ // by its event: what a person does, and r
   "decision.approve": ["approve", "approver"], "decision.reject": ["reject", "approver"],
   "decision.override": ["override", "admin"], "decision.publish": ["publish", "approver"],
   "release.withdrawn": ["withdraw", "admin", "approver"], "clock.corrected": ["correct the clock", "admin"],
+  "question.asked": ["ask", "approver"], "question.answered": ["answer", "operator"],
 }));
 const [OVERRIDABLE, OVERRIDES_NEEDED, OPTIONAL_GATES] = [["fail", "unknown"], 2, ["err", "umr", "sadr"]];
 const [CLOCK_TOLERANCE, DEEPEST] = [60, 100]; // seconds; arrays and objects within each other

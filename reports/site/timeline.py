@@ -40,6 +40,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "decision.override": ("override of the gates", "bad"),
     "decision.publish": ("publication requested", "open"),
     "decision.refused": ("a decision was refused", "bad"),
+    "question.asked": ("returned with a question", "open"),
+    "question.answered": ("question answered", "open"),
     "publication.refused": ("publication refused", "bad"),
     "publication.undone": ("publication undone", "open"),
     "release.published": ("published", "good"),

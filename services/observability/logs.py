@@ -30,6 +30,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "bytes": int,
     "peak_memory_bytes": int,
     "error": str,  # the name of its type
+    "status": int,  # of an answer of `releasegate serve`
     "notice": str,
     "channel": str,
 }

@@ -32,7 +32,7 @@ from tests.support.store.bundle_alterations import (
     told_twice,
     withdrawn,
 )
-from tests.support.store.bundles import Members, forged, put_together
+from tests.support.store.bundles import Members, forged, put_together, taken_apart
 from tests.support.store.hand_made import approved, awaiting, publish_one, word
 
 SECRET = "a token that only eve has"  # noqa: S105 -- made up
@@ -243,3 +243,31 @@ def test_a_bomb_is_refused(opened: webdriver.Chrome, members: Members, tmp_path:
         "policy.json is too large",
         "policy.json is longer than the directory says",
     ]
+
+
+def test_questions_in_a_bundle_are_proven_and_an_altered_one_is_found(
+    opened: webdriver.Chrome, store: ReleaseStore, tmp_path: Path
+) -> None:
+    record = awaiting(store)
+    store.ask(record.candidate_id, by="bob", text="why?", credential=key_of("bob"))
+    store.answer(record.candidate_id, by="ann", text="so", credential=key_of("ann"))
+    agreed(store, word(record, "cid"), 1)
+    release = publish_one(store, record.candidate_id)
+    members = taken_apart(write_evidence(store, release.release_id, tmp_path / "bundle.zip"))
+    key = keys.load_key(store.root)
+
+    def edited(action: str, **changed: str) -> bytes:
+        return as_bytes(forged(members, lambda told: told.event(action).update(changed), key), tmp_path)
+
+    good, *wrong = agree(
+        opened,
+        [
+            Case("good.zip", as_bytes(members, tmp_path)),
+            Case("question.zip", edited("question.asked", reason="why not?")),
+            Case("answer.zip", edited("question.answered", reason="no")),
+            Case("other.zip", edited("question.answered", actor="bob")),
+        ],
+        tmp_path,
+    )
+    assert good["verified"]
+    assert not any(one["verified"] for one in wrong)

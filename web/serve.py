@@ -1,0 +1,158 @@
+"""Serve a store until it is interrupted: a socket on one address, and uvicorn before the application."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvicorn
+
+from policy.errors import UsageError
+from release_store.approval.reviewers import needed_reviewers
+from web.app import make_app
+from web.settings import Settings
+
+_LOOPBACK_NAME = "localhost"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and as what browsers know it; `origin` is empty where that follows."""
+
+    host: str
+    port: int
+    origin: str = ""
+    certificate: Path | None = None
+    certificate_key: Path | None = None
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether the server itself speaks TLS."""
+        return self.certificate is not None
+
+
+def serve(root: Path, address: Address, tell: Callable[[str], None]) -> None:
+    """Serve the store in `root` until the process is interrupted; `tell` gets the address for browsers.
+
+    Raises UsageError for an address that would not be safe or cannot be used, and where nobody could log in.
+    """
+    check_address(address)
+    needed_reviewers(root)
+    listening = _listen(address)
+    port = listening.getsockname()[1]
+    origins = origins_of(address, port)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            make_app(Settings(root, origins)),
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            http="h11",
+            lifespan="off",
+            limit_concurrency=100,
+            timeout_keep_alive=5,
+            ssl_certfile=address.certificate,
+            ssl_keyfile=address.certificate_key,
+        )
+    )
+    tell(origins[0])
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass  # the way to stop it
+    finally:
+        listening.close()
+
+
+def check_address(address: Address) -> None:
+    """Raise UsageError for what others could reach without TLS, or an origin that is none."""
+    if (address.certificate is None) is not (address.certificate_key is None):
+        raise UsageError(
+            "TLS needs a certificate and its key", hint="Give --certificate and --certificate-key."
+        )
+    if not is_loopback(address.host) and not address.has_tls:
+        raise UsageError(
+            f"{address.host} can be reached by other machines, and there is no TLS",
+            where="--host",
+            hint="Give --certificate and --certificate-key, or leave --host out.",
+        )
+    if not is_loopback(address.host) and not address.origin:
+        raise UsageError(
+            "the address that browsers use is not known",
+            where="--origin",
+            hint="Give it, such as --origin https://gate.example.org:8765.",
+        )
+    if address.origin:
+        _check_origin(address.origin)
+    if address.certificate is not None:
+        _check_certificate(address.certificate, address.certificate_key)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == _LOOPBACK_NAME
+
+
+def origins_of(address: Address, port: int) -> tuple[str, ...]:
+    """Return the origins by which browsers may know the server, that to open first."""
+    if address.origin:
+        return (address.origin,)
+    scheme, ending = ("https", 443) if address.has_tls else ("http", 80)
+    named = f"[{address.host}]" if ":" in address.host else address.host
+    hosts = dict.fromkeys([named, _LOOPBACK_NAME])
+    return tuple(f"{scheme}://{host}" + ("" if port == ending else f":{port}") for host in hosts)
+
+
+def _check_origin(origin: str) -> None:
+    try:
+        parts = urlsplit(origin)
+        port = parts.port
+    except ValueError:
+        parts, port = None, None
+    written = "" if parts is None else f"https://{parts.hostname}" + (f":{port}" if port else "")
+    if origin != written:
+        raise UsageError(
+            "is not the origin of a page under TLS",
+            where="--origin",
+            hint="Give it in small letters without a path, such as https://gate.example.org:8765.",
+        )
+
+
+def _check_certificate(certificate: Path, key: Path | None) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"cannot be used as a certificate with that key ({type(error).__name__})",
+            where=str(certificate),
+            hint="Give a PEM file with the certificate, and one with its key, which has no password.",
+        ) from None
+
+
+def _no_password() -> str:
+    raise ValueError
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        raise UsageError(
+            f"{address.host}:{address.port} cannot be listened on ({error.strerror or type(error).__name__})",
+            where="--port",
+            hint="Give another --port.",
+        ) from None
+    except OverflowError:
+        raise UsageError("is not a port", where="--port", hint="Give a number from 0 to 65535.") from None
