@@ -20,7 +20,9 @@ from release_store.publishing.public_files import candidate_folder, differing_fi
 from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
+from reports.advice_text import advice_document, advice_on
 from reports.compared import n_earlier
+from reports.documents import gate_result
 from reports.gate_wording import asks, attacker_text
 from reports.pictures import Pictures, pictures_of, used
 from reports.protection import not_protected, protected, rows_counted
@@ -155,9 +157,12 @@ def report_model(
     facts: Document, of: SheetData, *, release: str | None = None, state: str = "", why_not: str = ""
 ) -> ReportModel:
     """Return the sheet of a release, or of a candidate without one; `state` is that of the store."""
+    results = [gate_result(gate) for gate in facts["gates"]]
+    advice = {} if release else {one.gate: advice_document(one) for one in advice_on(results, of.policy)}
     gates = tuple(
         {
             **gate,
+            "advice": advice.get(gate["gate"]),
             "used": used(gate),
             "over": gate["verdict"] == Verdict.FAIL,
             "asks": asks(gate["gate"]),

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from release_store.records import GateResult
 from release_store.summary import Repair
+from reports.advice_text import advice_document
 from reports.documents import Document, gate_document
 from services.stages import StageFigures
+from tasks.risk.advice import Advice
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Outcome:
     report: str = ""  # the path of the page that shows it all, empty where there is none
     repair: Repair | None = None
     over_max_group_size: int = 0
+    advice: tuple[Advice, ...] = ()  # for the gates that block the candidate
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -55,4 +58,5 @@ def outcome_document(outcome: Outcome) -> Document:
         "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
         "stages": [figures.document() for figures in outcome.stages],
         "gates": [gate_document(result) for result in outcome.gates],
+        "advice": [advice_document(advice) for advice in outcome.advice],
     }
