@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from release_store.records import GateResult
+from release_store.records import CandidateRecord, GateResult
 from release_store.summary import Repair
 from reports.advice_text import advice_document
 from reports.documents import Document, gate_document
@@ -32,6 +32,7 @@ class Outcome:
     repair: Repair | None = None
     over_max_group_size: int = 0
     advice: tuple[Advice, ...] = ()  # for the gates that block the candidate
+    stale: tuple[CandidateRecord, ...] = ()  # what waited until this release was published
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -58,5 +59,6 @@ def outcome_document(outcome: Outcome) -> Document:
         "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
         "stages": [figures.document() for figures in outcome.stages],
         "gates": [gate_document(result) for result in outcome.gates],
+        "stale": [{"candidate": one.candidate_id, "period": one.period} for one in outcome.stale],
         "advice": [advice_document(advice) for advice in outcome.advice],
     }

@@ -32,6 +32,7 @@ from reports.text import sanitize_text
 from services.decisions import decide
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import outcome_document
+from services.stale_periods import command_to_run_again
 
 app = typer.Typer()
 By = Annotated[str, typer.Option(metavar="NAME", help="Who decides.")]
@@ -100,8 +101,9 @@ def _decide(
     proof: tuple[Path | None, Path | None, str | None],
     json: bool,
 ) -> int:
+    store = ReleaseStore.open(root)
     outcome = decide(
-        ReleaseStore.open(root),
+        store,
         candidate,
         decision,
         by=by,
@@ -112,6 +114,9 @@ def _decide(
         write_json(outcome_document(outcome))
     else:
         print(sanitize_text(outcome.message))
+        for stale in outcome.stale:
+            command = command_to_run_again(store, stale)
+            print(sanitize_text(f"{stale.candidate_id} is stale now; run its period again: {command}"))
     waits = decision == "override" and outcome.state == "blocked"  # for another administrator
     return {"rejected": 0}.get(outcome.state, 5 if waits else exit_code(outcome))
 
