@@ -4,6 +4,7 @@ Whatever here imports Prefect or Great Expectations comes after this, so both fi
 module of the package a process begins with.
 """
 
-from flows.runtime import settings
+from flows.runtime import settings, teardown
 
 settings.apply_prefect_settings()
+teardown.silence_teardown()
