@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas import filters
@@ -40,9 +41,9 @@ def run_again(store: ReleaseStore, stale: CandidateRecord) -> str:
     name, period = stale.candidate_id, stale.period
     try:
         with get_client(sync_client=True) as client:
-            for made_by in _runs_of(client, store, stale):
+            for made_by, deployment in _runs_of(client, store, stale):
                 client.create_flow_run_from_deployment(
-                    made_by.deployment_id,
+                    deployment,
                     parameters={**_parameters(made_by), "period": period},
                     idempotency_key=f"{store.store_id}/again/{name}",
                 )
@@ -62,8 +63,10 @@ def run_again(store: ReleaseStore, stale: CandidateRecord) -> str:
     return f"{name} is stale, and {why}: {command_to_run_again(store, stale)}"
 
 
-def _runs_of(client: SyncPrefectClient, store: ReleaseStore, stale: CandidateRecord) -> Iterator[FlowRun]:
-    """Give the runs of deployments that can make the stale period again, the newest first."""
+def _runs_of(
+    client: SyncPrefectClient, store: ReleaseStore, stale: CandidateRecord
+) -> Iterator[tuple[FlowRun, UUID]]:
+    """Give the runs that can make the stale period again, with their deployments, the newest first."""
     found = client.read_flow_runs(
         flow_filter=filters.FlowFilter(name=filters.FlowFilterName(any_=[FLOW])),
         flow_run_filter=filters.FlowRunFilter(
@@ -73,7 +76,9 @@ def _runs_of(client: SyncPrefectClient, store: ReleaseStore, stale: CandidateRec
         sort=FlowRunSort.EXPECTED_START_TIME_DESC,
         limit=_MOST_RUNS,
     )
-    yield from (run for run in found if _makes(run.parameters, store, stale))
+    for run in found:
+        if run.deployment_id is not None and _makes(run.parameters, store, stale):
+            yield run, run.deployment_id
 
 
 def _parameters(run: FlowRun) -> dict[str, Any]:
