@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.console import Console
 from rich.table import Table
 
@@ -20,11 +17,6 @@ def console() -> Console:
     """Return a console on the standard output, wide enough for the tables when that is a file."""
     made = Console(highlight=False)
     return made if made.is_terminal else Console(highlight=False, width=140)
-
-
-def gate_result(document: Mapping[str, Any]) -> GateResult:
-    """Return the gate's result that `gate_document` wrote."""
-    return GateResult(**{**document, "verdict": Verdict(document["verdict"])})
 
 
 def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:

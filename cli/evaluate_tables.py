@@ -23,8 +23,8 @@ def show_evaluation(document: Document, files: Sequence[Path]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("method", "k", "NCP", f"ERR {ext_frac}", f"UMR {ext_frac}", "SADR"):
         table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
-    for name in ("classes", "largest", "left out", "breaks", "CPU s", "runs"):
-        table.add_column(name, justify="left" if name == "breaks" else "right", no_wrap=True)
+    for name in ("classes", "largest", "left out", "breaks", "CPU s", "passes"):
+        table.add_column(name, justify="left" if name in ("breaks", "passes") else "right", no_wrap=True)
     best = _on_the_front(document["summary"], f"err_{ext_frac}")
     for place, one in enumerate(document["summary"]):
         mean, sd = one["mean"], one["sd"]
@@ -40,12 +40,18 @@ def show_evaluation(document: Document, files: Sequence[Path]) -> None:
             _number(mean["suppressed"], None, 0),
             _broken(mean),
             _number(mean["cpu_seconds"], None, 2),
-            str(one["runs"]) if not one["failed"] else f"[red]{one['runs']}, {one['failed']} failed[/]",
+            _passes(one),
         )
     out.print(table)
     n_seeds = len(document["seeds"])
     spread = f"means over {n_seeds} seeds ± their standard deviation; " if n_seeds > 1 else ""
     out.print(f"\n{spread}* nothing else is better in NCP and ERR; -: has no meaning there")
+    out.print(
+        "passes: the runs that pass every gate of the policy but those that compare with earlier releases"
+    )
+    for one in document["summary"]:
+        if one["gates"]:
+            out.print(escaped(f"{one['method']} k={one['k']} does not pass: {', '.join(one['gates'])}"))
     if any(_is_noised(one["method"]) for one in document["summary"]):
         out.print("classes are told without noised numbers, which differ from row to row: ERR counts them")
     for run in document["runs"]:
@@ -74,6 +80,13 @@ def _number(mean: float | None, sd: float | None, digits: int = DIGITS) -> str:
     if mean is None:
         return "-"
     return f"{mean:.{digits}f}" + (f" ± {sd:.{digits}f}" if sd is not None else "")
+
+
+def _passes(one: Document) -> str:
+    """Say how many of the runs pass the policy's own gates, and how many came to no rows."""
+    sign = "[green]✓" if one["passing"] == one["runs"] else "[red]✗"
+    failed = f", {one['failed']} failed" if one["failed"] else ""
+    return f"{sign} {one['passing']} of {one['runs']}{failed}[/]"
 
 
 def _broken(mean: Document) -> str:

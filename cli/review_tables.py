@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from cli.console import console, gate_result, gate_table, verdict_mark
+from cli.console import console, gate_table, verdict_mark
 from policy.text import number_of
 from release_store.records import GateResult, Verdict
-from reports.documents import Document
+from reports.documents import Document, gate_result
 from reports.text import escaped, override_line
 from services.store_review import all_pass
 

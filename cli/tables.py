@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from cli.console import console, gate_result, gate_table, plain_table, titled
+from cli.console import console, gate_table, plain_table, titled
 from policy.text import number_of
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
@@ -13,22 +14,28 @@ from release_store.summary import (
     over_max_group_size,
     removed_duplicates,
 )
-from reports.documents import Document, history_document
+from reports.advice_text import POLICY, advice_document
+from reports.documents import Document, gate_result, history_document
 from reports.notes import levels_text, reuse_text
 from reports.people import people_line
 from reports.text import escaped, minute, sanitize_text
 from services.outcome import Outcome
 
 MOST_ROWS = 200  # that rich lays out
+MOST_ADVICE = 5  # lines about gates that block a candidate
 
 
-def show_outcome(outcome: Outcome, store: Path) -> None:
-    """Show a run's end: the gates, the figures, and where the files are."""
+def show_outcome(outcome: Outcome, store: Path, policy: str = POLICY) -> None:
+    """Show a run's end: the gates, the figures, and where the files are.
+
+    `policy` is the path of the policy's file as commands name it.
+    """
     out = console()
     if outcome.gates:
         out.print(gate_table(outcome.gates))
     if outcome.message:
         out.print(sanitize_text(outcome.message), markup=False, soft_wrap=True)
+    show_advice([advice_document(one) for one in outcome.advice], outcome.candidate_id, policy)
     if outcome.gates and outcome.ncp is not None:
         left_out = outcome.n_source - outcome.n_published
         out.print(
@@ -55,6 +62,18 @@ def show_outcome(outcome: Outcome, store: Path) -> None:
         )
     elif outcome.state == "blocked":
         out.print(f"nothing was published; releasegate show {outcome.candidate_id}", soft_wrap=True)
+
+
+def show_advice(advice: Sequence[Document], candidate_id: str, policy: str = POLICY) -> None:
+    """Show what may let the gates pass that block a candidate, a line each, and at most `MOST_ADVICE`."""
+    out = console()
+    for one in advice[:MOST_ADVICE]:
+        command = one["command"].replace(f" {POLICY} ", f" {policy} ", 1)
+        search = f"to search for parameters that pass: {command}" if command else ""
+        said = "; ".join(filter(None, [one["text"], search]))
+        out.print(sanitize_text(f"to pass {one['gate']}: {said}"), markup=False, soft_wrap=True)
+    if len(advice) > MOST_ADVICE:
+        out.print(f"and {len(advice) - MOST_ADVICE} more: releasegate show {candidate_id} --json")
 
 
 def _oversize(n_groups: int) -> str:
@@ -166,6 +185,7 @@ def show_record(document: Document) -> None:
         out.print(f"{one['state']:>8}  {said}", markup=False, soft_wrap=True)
     results = [gate_result(gate) for gate in document["gates"]]
     out.print(gate_table(results))
+    show_advice(document["advice"], document["candidate"])
     for result in results:
         if result.witness and result.verdict is not Verdict.PASS:
             out.print(

@@ -10,6 +10,7 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows.runtime.prefect_runtime import PrefectRuntime
+from flows.runtime.rerun import run_again
 from release_store.approval.credentials import SignedText
 from release_store.permission import LONGEST_NAME, LONGEST_REASON
 from release_store.store import ReleaseStore
@@ -71,4 +72,5 @@ def _decide_release(
     )
     if outcome.release_id:
         runtime.show_verdict(store, outcome.candidate_id, outcome.release_id)
-    return Completed(message=outcome.message, data=outcome)
+    again = [run_again(store, stale) for stale in outcome.stale]
+    return Completed(message="; ".join([outcome.message, *again]), data=outcome)

@@ -227,10 +227,10 @@ class StoreReader:
         with connect(self.root) as con:
             return audit.log_head(con)[0]
 
-    def events_about(self, name: str) -> list[AuditEvent]:
-        """Return the events whose object is `name`."""
+    def events_about(self, *names: str) -> list[AuditEvent]:
+        """Return the events whose object is one of `names`, oldest first."""
         with connect(self.root) as con:
-            return audit.read_events_about(con, [], [name], [])
+            return audit.read_events_about(con, [], list(names), [])
 
     def questions(self, candidate_id: str) -> list[Question]:
         """Return the questions on a candidate with their answers, oldest first."""

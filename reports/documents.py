@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from policy.errors import UsageError, did_you_mean
@@ -10,8 +10,9 @@ from release_store.approval.signing import to_sign
 from release_store.db.queries import GateSummary
 from release_store.protocol.names import REPORT
 from release_store.publishing.public_files import candidate_folder, kept_folder
-from release_store.records import GateResult
+from release_store.records import GateResult, Verdict
 from release_store.store import ReleaseStore
+from reports.advice_text import advice_document, advice_of
 from reports.people import people_document
 
 Document = dict[str, Any]
@@ -31,6 +32,11 @@ def gate_document(result: GateResult) -> Document:
         "seconds": round(result.seconds, 4),
         "witness": result.witness,
     }
+
+
+def gate_result(document: Mapping[str, Any]) -> GateResult:
+    """Return the gate's result that `gate_document` or a manifest holds."""
+    return GateResult(**{**document, "verdict": Verdict(document["verdict"])})
 
 
 def history_document(store: ReleaseStore, series: str | None) -> Document:
@@ -130,6 +136,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
         "report": str(folder / REPORT) if (folder / REPORT).is_file() else None,
         "people": people_document(store, candidate.candidate_id),
         "gates": [gate_document(result) for result in store.gates(candidate.candidate_id)],
+        "advice": [advice_document(one) for one in advice_of(store, candidate.candidate_id)],
         "to_sign": to_sign(store.store_id, candidate, release),
         "afterwards": _afterwards(store, release.release_id) if release else [],
         "questions": [one.document() for one in store.questions(candidate.candidate_id)],

@@ -21,9 +21,11 @@ from release_store.records import CandidateState, ReleaseState, Verdict
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from release_store.summary import Revision, Summary
+from reports.advice_text import advice_document, advice_on
 from reports.changes import Change, LastRelease, changes, last_release
 from reports.columns import ColumnRow, column_rows, contents, lost_columns
 from reports.compared import n_earlier
+from reports.documents import gate_result
 from reports.gate_groups import GateGroup, group_gates
 from reports.gate_wording import asks, attacker_text, failure_meaning, limit_of, measured_of, why_not_passed
 from reports.pictures import Pictures, pictures_of, used
@@ -183,7 +185,9 @@ def report_model(
 
     A `public` sheet is for everybody: it names neither unseen columns nor where the table comes from.
     """
-    gates = [_gate(gate) for gate in facts["gates"]]
+    results = [gate_result(gate) for gate in facts["gates"]]
+    advice = {} if release else {one.gate: advice_document(one) for one in advice_on(results, of.policy)}
+    gates = [{**_gate(gate), "advice": advice.get(gate["gate"])} for gate in facts["gates"]]
     failing = tuple(gate for gate in gates if gate["verdict"] != Verdict.PASS)
     word, mood, reasons = verdict(facts, release, state)
     told_apart = {gate["why"] for gate in failing}

@@ -25,6 +25,7 @@ from services.runtime import Runtime, Stage
 from services.trust import trusted_in
 from tasks.intake.read import read_table
 from tasks.intake.source import Given
+from tasks.risk.advice import advise
 from tasks.risk.attacks.control import read_control
 from tasks.risk.registry import summary_line
 from tasks.types import Candidate, PreparedTable, Progress, SourceTable
@@ -121,7 +122,8 @@ class CandidateRun:
         record = store.candidate(name)
         if not found.report.passed:
             message = f"{name} is blocked: {summary_line(found.report.results)}"
-            outcome = replace(outcome, state="blocked", message=message)
+            advice = advise(found.report.results, self.policy)
+            outcome = replace(outcome, state="blocked", message=message, advice=advice)
         elif record.state is CandidateState.AWAITING_APPROVAL:
             required = record.summary.required_approvals
             because = required.why if required else ""

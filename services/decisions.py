@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policy.errors import ReleaseGateError, VerificationFailed
 from policy.load import policy_from_document
 from policy.model import ReleasePolicy
@@ -21,6 +23,7 @@ from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
 from services.publication import outcome_of, publish_candidate
 from services.runtime import RunIdentity
+from services.stale_periods import now_stale, waiting_candidates
 from services.trust import use_memory_of
 
 
@@ -129,9 +132,11 @@ def _refused_unseen(store: ReleaseStore, word: Decision) -> VerificationFailed:
 def _published(
     store: ReleaseStore, record: CandidateRecord, policy: ReleasePolicy, by: str, reason: str = ""
 ) -> Outcome:
+    waiting = waiting_candidates(store, record.series, but=record.candidate_id)
     release = publish_candidate(store, record.candidate_id, policy, actor=by, reason=reason)
     message = f"{release.release_id} is published"
-    return outcome_of(store, record, "published", message, release.release_id)
+    outcome = outcome_of(store, record, "published", message, release.release_id)
+    return replace(outcome, stale=now_stale(store, waiting))
 
 
 def _trace(store: ReleaseStore, outcome: Outcome, run: RunIdentity | None) -> None:

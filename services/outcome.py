@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from release_store.records import GateResult
+from release_store.records import CandidateRecord, GateResult
 from release_store.summary import Repair
+from reports.advice_text import advice_document
 from reports.documents import Document, gate_document
 from services.stages import StageFigures
+from tasks.risk.advice import Advice
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Outcome:
     report: str = ""  # the path of the page that shows it all, empty where there is none
     repair: Repair | None = None
     over_max_group_size: int = 0
+    advice: tuple[Advice, ...] = ()  # for the gates that block the candidate
+    stale: tuple[CandidateRecord, ...] = ()  # what waited until this release was published
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -55,4 +59,6 @@ def outcome_document(outcome: Outcome) -> Document:
         "seconds": {name: round(value, 3) for name, value in outcome.seconds.items()},
         "stages": [figures.document() for figures in outcome.stages],
         "gates": [gate_document(result) for result in outcome.gates],
+        "stale": [{"candidate": one.candidate_id, "period": one.period} for one in outcome.stale],
+        "advice": [advice_document(advice) for advice in outcome.advice],
     }

@@ -33,17 +33,31 @@ from release_store.summary import Revision
 from services.actor import resolve_actor
 from services.awaited_input import ExpectedInput
 from services.candidate import stage_candidate
-from services.candidate_run import CandidateRun
+from services.candidate_run import CONTROL, INTAKE, PUBLICATION, REPORT, RISK_GATE, CandidateRun
 from services.checking.before_work import check_before_work
 from services.cluster import check_engine, engine_of
 from services.observability.notice_delivery import notify_on_exit
 from services.outcome import Outcome
-from services.pipeline import PersonHistory, Prepared, prepare, preprocessed, publishable_rows
+from services.pipeline import (
+    AGGREGATION,
+    PARTITIONING,
+    PREPROCESSING,
+    RECODING,
+    REPAIR,
+    REPRESENTATION,
+    REUSE,
+    PersonHistory,
+    Prepared,
+    prepare,
+    preprocessed,
+    publishable_rows,
+)
 from services.publication import outcome_of
 from services.repetition import find_equivalent_candidate, resume_candidate
 from services.reuse import cells_to_reuse, find_release_to_reuse
 from services.revision import resolve_revision
 from services.runtime import Runtime, Stage
+from services.steps import Steps, pace_of
 from services.trust import trusted_in
 from services.validation import validate_source
 from tasks.intake import table_object
@@ -147,6 +161,7 @@ def _run_stages(
 ) -> Outcome:
     """Carry the table through all stages, in their order."""
     policy, store, period = run.policy, run.store, run.period
+    steps = run.runtime.steps = steps_of(policy, store)
     check_before_work(
         policy,
         store,
@@ -161,6 +176,7 @@ def _run_stages(
     except InputError:
         store.record_unread_input(policy.series, period, actor=run.actor)
         raise
+    steps.rows = len(source.frame)
     if find_equivalent_candidate(store, policy, period, source.commitment):
         with run.series_lock():
             waiting = find_equivalent_candidate(store, policy, period, source.commitment)
@@ -186,6 +202,26 @@ def _run_stages(
         candidate, notes, figures = _staged(run, prepared, revision)
         del prepared  # the gates read the files and the table: all else of the rows is memory that they need
         return run.assess_and_publish(table, candidate, notes, control, figures)
+
+
+def steps_of(policy: ReleasePolicy, store: ReleaseStore) -> Steps:
+    """Return the steps of a run that passes every gate, and is published if the policy asks nobody."""
+    making = (REUSE,) if policy.method.reuse is not None else (REPRESENTATION, PARTITIONING, AGGREGATION)
+    stages = [
+        INTAKE,
+        VALIDATION,
+        *([] if policy.linkage.control is None else [CONTROL]),
+        PREPROCESSING,
+        *making,
+        REPAIR,
+        RECODING,
+        STAGING,
+        FIGURES,
+        RISK_GATE,
+        REPORT,
+        *([] if policy.approval.approvers else [PUBLICATION]),
+    ]
+    return Steps([stage.name for stage in stages], pace_of(store, policy.series))
 
 
 def _validated(

@@ -16,6 +16,7 @@ from services.awaited_input import ExpectedInput, check_not_late
 from services.outcome import Outcome
 from services.sanitized import sanitize_errors
 from services.stages import StageFigures
+from services.steps import Steps
 from tasks.types import Progress, no_progress
 
 R = TypeVar("R")
@@ -64,6 +65,8 @@ class Runtime:
 
     def __init__(self, progress: Progress = no_progress) -> None:
         self.progress = progress
+        self.steps: Steps | None = None  # of the run, where they are known
+        self._place = ""
 
     @property
     def run(self) -> RunIdentity | None:
@@ -77,7 +80,7 @@ class Runtime:
 
     def stage(self, stage: Stage, work: Callable[[Progress], R]) -> R:
         """Carry out one stage, which is given its progress; foreign errors are replaced."""
-        self.progress(0.0, stage.name)
+        self.begin(stage)
         attempt = sanitize_errors(work, f"the stage '{stage.title}'")
         for _ in range(stage.retries):
             try:
@@ -88,9 +91,15 @@ class Runtime:
             time.sleep(RETRY_SECONDS)
         return attempt(self.progress_of(stage))
 
+    def begin(self, stage: Stage) -> None:
+        """Tell that a stage begins, and which step of the run it is."""
+        place = self.steps.begin(stage.name) if self.steps else ""
+        self._place = f" ({place})" if place else ""
+        self.progress(0.0, f"{stage.name}{self._place}")
+
     def progress_of(self, stage: Stage) -> Progress:
-        """Return the progress of a stage, which tells its name too."""
-        return lambda share, words: self.progress(share, f"{stage.name}: {words}")
+        """Return the progress of a stage, which tells its name and its place too."""
+        return lambda share, words: self.progress(share, f"{stage.name}{self._place}: {words}")
 
     def await_input(self, expected: ExpectedInput, store: ReleaseStore, *, actor: str) -> Outcome | None:
         """Return the outcome of a run that will look again for a late input; None where it is there.

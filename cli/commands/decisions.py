@@ -31,6 +31,7 @@ from services.decisions import decide
 from services.outcome import outcome_document
 from services.questions import answer as answer_question
 from services.questions import ask as ask_question
+from services.stale_periods import command_to_run_again
 from services.withdrawal import withdraw_release
 
 app = typer.Typer()
@@ -101,8 +102,9 @@ def _decide(
     proof: tuple[Path | None, Path | None, str | None],
     json: bool,
 ) -> int:
+    store = ReleaseStore.open(root)
     outcome = decide(
-        ReleaseStore.open(root),
+        store,
         candidate,
         decision,
         by=by,
@@ -113,6 +115,9 @@ def _decide(
         write_json(outcome_document(outcome))
     else:
         print(sanitize_text(outcome.message))
+        for stale in outcome.stale:
+            command = command_to_run_again(store, stale)
+            print(sanitize_text(f"{stale.candidate_id} is stale now; run its period again: {command}"))
     waits = decision == "override" and outcome.state == "blocked"  # for another administrator
     return {"rejected": 0}.get(outcome.state, 5 if waits else exit_code(outcome))
 

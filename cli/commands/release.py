@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from cli.progress import progress_reporter
 from cli.tables import show_outcome
 from flows.runtime.local_run import run_rejudge, run_release
 from release_store.approval.credentials import credential_of
+from reports.advice_text import POLICY
 from services.outcome import Outcome, outcome_document
 
 app = typer.Typer()
@@ -57,7 +59,7 @@ def run(
             wait=wait,
             progress=progress,
         )
-    return _print_outcome(outcome, store, json=json)
+    return _print_outcome(outcome, store, json=json, policy=shlex.quote(str(policy)))
 
 
 @app.command()
@@ -82,9 +84,9 @@ def rejudge(
     return _print_outcome(outcome, store, json=json)
 
 
-def _print_outcome(outcome: Outcome, store: Path, *, json: bool) -> int:
+def _print_outcome(outcome: Outcome, store: Path, *, json: bool, policy: str = POLICY) -> int:
     if json:
         write_json(outcome_document(outcome))
     else:
-        show_outcome(outcome, store)
+        show_outcome(outcome, store, policy)
     return exit_code(outcome)

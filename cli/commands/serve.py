@@ -48,7 +48,8 @@ def serve(
         from web.serve import serve as serve_store
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"serving needs {error.name}, which is not installed", hint="Run `pip install 'releasegate[server]'`."
+            f"serving needs {error.name}, which is not installed",
+            hint="Run `pip install 'releasegate[server]'`.",
         ) from None
 
     def tell(address: str) -> None:

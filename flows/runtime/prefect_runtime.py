@@ -62,7 +62,7 @@ class PrefectRuntime(Runtime):
 
         Nor does it return what it made: Prefect would keep that until the flow ends.
         """
-        self.progress(0.0, stage.name)
+        self.begin(stage)
         given: list[R] = []
 
         def carry_out() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -20,6 +21,7 @@ from policy.period import day_at, period_at, read_period
 from policy.recoding import contains_its_people
 from policy.text import number_of
 from policy.trusted import Trusted
+from services.evaluation.own_gates import InputTable
 from services.evaluation.run import Job, Run, init_worker, run
 from services.trust import trusted_in
 from tasks.intake.read import read_table
@@ -27,6 +29,7 @@ from tasks.methods.registry import bound_method
 from tasks.methods.registry import methods as methods_by_name
 from tasks.preprocessing.prepare import prepare
 from tasks.recoding.parts import RECODINGS
+from tasks.risk.attacks.control import read_control
 from tasks.risk.registry import check_models
 from tasks.types import SourceTable
 from tasks.utility.measures import CHEAP, MEASURES
@@ -104,10 +107,10 @@ def evaluate(
     for job in plan[::seeds]:
         bound_method(job.policy, str(policy_path))
     check_models(policy, str(policy_path))
-    source = valid_table(
-        policy, policy_path, period_of(policy, period), input_path, trusted, tell, ("--k", max(sizes))
-    )
-    runs = tuple(execute_jobs(plan, source, min(n_jobs, len(plan)), tell))
+    chosen, base = period_of(policy, period), policy_path.resolve().parent
+    source = valid_table(policy, policy_path, chosen, input_path, trusted, tell, ("--k", max(sizes)))
+    control = read_control(policy, source, chosen, base, trusted)
+    runs = tuple(execute_jobs(plan, InputTable(chosen, source, control), min(n_jobs, len(plan)), tell))
     return Evaluation(policy, source, labels, sizes, drawn, asked, runs)
 
 
@@ -236,16 +239,26 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def execute_jobs(plan: Sequence[Job], source: SourceTable, n_jobs: int, tell: Tell) -> Iterator[Run]:
+def execute_jobs(plan: Sequence[Job], given: InputTable, n_jobs: int, tell: Tell) -> Iterator[Run]:
     """Yield the runs in the order of the plan, whatever the order in which they end.
 
-    Workers are new processes of one thread each, and are handed the table once.
+    Workers are new processes of one thread each, and are handed the table once. The files that they stage
+    for the gates lie in a folder that goes with the runs.
     """
+    with tempfile.TemporaryDirectory(prefix="releasegate-") as scratch:
+        yield from _executed(plan, given, n_jobs, tell, Path(scratch))
+
+
+def _executed(
+    plan: Sequence[Job], given: InputTable, n_jobs: int, tell: Tell, scratch: Path
+) -> Iterator[Run]:
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     done = False
     with one_thread():
-        pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=init_worker, initargs=(source,))
+        pool = ProcessPoolExecutor(
+            n_jobs, mp_context=context, initializer=init_worker, initargs=(given, scratch)
+        )
         try:
             waiting: dict[Future[Run], Job] = {pool.submit(run, job): job for job in plan}
             tell(0.0, f"evaluation: 0 of {len(plan)}")

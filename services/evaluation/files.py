@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from services.evaluation.run import SIZE_QUANTILES, Run, Value
 from tasks.utility.measures import MEASURES
 
 WHO = ("method", "k", "seed", "finding")
+GATES = ("passes", "gates")
 BEFORE = ("classes", "suppressed", "size_min", "size_median", "size_mean", "size_max", "ncp", "loss")
 HOLDS = ("k_holds", "e_holds", "p_max_holds", "h_min_holds")
 TIMES = ("seconds", "cpu_seconds")
@@ -57,10 +59,11 @@ def csv_text(evaluation: Evaluation) -> str:
     columns = columns_of(evaluation)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*WHO, *columns])
+    writer.writerow([*WHO, *GATES, *columns])
     for run in evaluation.runs:
+        gates = ["", ""] if run.failing is None else [cell_text(run.passes), " ".join(run.failing)]
         cells = [cell_text(run.figures.get(name)) for name in columns]
-        writer.writerow([run.label, run.k, run.seed, run.finding, *cells])
+        writer.writerow([run.label, run.k, run.seed, run.finding, *gates, *cells])
     return text.getvalue()
 
 
@@ -89,6 +92,8 @@ def document_of(evaluation: Evaluation) -> Document:
                 "k": k,
                 "runs": len(runs),
                 "failed": sum(bool(run.finding) for run in runs),
+                "passing": sum(run.passes for run in runs),
+                "gates": dict(Counter(gate for run in runs for gate in run.failing or ())),
                 "mean": {name: _mean(_known(runs, name)) for name in columns},
                 "sd": {name: _deviation(_known(runs, name)) for name in columns},
             }
@@ -100,6 +105,8 @@ def document_of(evaluation: Evaluation) -> Document:
                 "k": run.k,
                 "seed": run.seed,
                 "finding": run.finding,
+                "passes": None if run.failing is None else run.passes,
+                "gates": None if run.failing is None else list(run.failing),
                 **{name: run.figures.get(name) for name in columns},
                 "sizes": list(run.sizes),
             }

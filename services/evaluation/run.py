@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,8 @@ import pandas as pd
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
 from policy.trusted import Memory
+from release_store.records import GateResult, Verdict
+from services.evaluation.own_gates import InputTable, gates_of
 from services.pipeline import PREPROCESSING, PersonHistory, PublishableRows, make_rows
 from services.runtime import Stage
 from tasks.geometry.space import space_of
@@ -64,7 +67,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a job: figures by column (None: no meaning there), or the `finding` that ended it."""
+    """What came of a job: figures by column (None: no meaning there), or the `finding` that ended it.
+
+    `failing` names the policy's own gates that do not pass the rows; None where none was asked.
+    """
 
     label: str
     k: int
@@ -73,6 +79,12 @@ class Run:
     figures: dict[str, Value] = field(default_factory=dict)
     sizes: tuple[float, ...] = ()  # SIZE_QUANTILES of the class sizes
     latent: LatentView | None = None
+    failing: tuple[str, ...] | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether every gate that was asked passes."""
+        return self.failing == ()
 
 
 def new_people() -> PersonHistory:
@@ -104,16 +116,21 @@ class Timer:
 class _Worker:
     """What a worker process keeps between runs."""
 
-    source: SourceTable
+    given: InputTable
+    scratch: Path
     head: SourceTable
     warm: set[str]
 
 
-def init_worker(source: SourceTable) -> None:
-    """Set a worker process up: the table is handed over once, and an interrupt is the parent's to answer."""
+def init_worker(given: InputTable, scratch: Path) -> None:
+    """Set a worker process up: the table is handed over once, and an interrupt is the parent's to answer.
+
+    Staged files lie in the folder `scratch` while the gates read them.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    head = source.frame.head(WARM_UP_ROWS)
-    _Worker.source, _Worker.head = source, SourceTable(head, source.digest, source.origin)
+    head = given.source.frame.head(WARM_UP_ROWS)
+    _Worker.given, _Worker.scratch = given, scratch
+    _Worker.head = SourceTable(head, given.source.digest, given.source.origin)
     _Worker.warm = set()
 
 
@@ -124,7 +141,9 @@ def run(job: Job) -> Run:
     if job.label not in _Worker.warm:
         _warm_up(job)
     try:
-        return measure_run(job, _Worker.source)
+        return measure_run(
+            job, _Worker.given.source, lambda made: gates_of(made, _Worker.given, _Worker.scratch)
+        )
     except ReleaseGateError as error:
         return Run(
             job.label, job.k, job.seed, f"{error.where}: {error.message}" if error.where else error.message
@@ -144,15 +163,22 @@ def _warm_up(job: Job) -> None:
         return
 
 
-def measure_run(job: Job, source: SourceTable) -> Run:
-    """Run the method on the table and take every figure of its published rows."""
+def measure_run(
+    job: Job,
+    source: SourceTable,
+    ask: Callable[[PublishableRows], Sequence[GateResult]] | None = None,
+) -> Run:
+    """Run the method on the table and take every figure of its published rows; `ask` asks their gates."""
     timer = Timer()
     made = make_rows(source, job.policy, bound_method(job.policy), [], "", new_people(), timer)
     labels, seen = made.groups.labels, _released(made)
     figures = _figures(seen, job.measures)
     sizes = np.quantile(seen.counted.size, SIZE_QUANTILES).tolist() if seen.classes.n_classes else []
     view = latent_view(made.prepared.representation.latent, labels, job.k) if job.look else None
-    return Run(job.label, job.k, job.seed, "", {**figures, **timer.seconds}, tuple(sizes), view)
+    failing = None
+    if ask is not None:
+        failing = tuple(one.gate for one in ask(made) if one.verdict is not Verdict.PASS)
+    return Run(job.label, job.k, job.seed, "", {**figures, **timer.seconds}, tuple(sizes), view, failing)
 
 
 def figures_of_rows(made: PublishableRows, measures: Sequence[str]) -> dict[str, Value]:

@@ -48,6 +48,7 @@ PAGES_CANDIDATE = "register-2026Q2-c1"
 PAGES_PERIOD = "2026Q1"
 METHODS = ("mondrian", "mdav")
 FIGURES = "figures"
+CONTENT = "nothing is wrong"
 REMARKS = ("quiet", "tired", "well", "in pain")
 
 
@@ -110,6 +111,7 @@ class Facts:
     picture_size: tuple[int, int] = (0, 0)
     task_runs: list[Document] = field(default_factory=list)
     verified: str = ""
+    doctor: str = ""  # what it found after the page's commands
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -175,6 +177,12 @@ class Story:
         site.pause("scheduled-release")  # it has fired; what comes too late has its own turn
         # Between two ticks: what a run that is killed leaves is another test.
         site.until("a moment without a run", lambda: not any(site.ask(*_UNDER_WAY)))
+        self.facts.doctor = site.until("a doctor without complaint", self._content_doctor)
+
+    def _content_doctor(self) -> str:
+        """Return what doctor found, or nothing while it finds anything wrong; a worker answers in time."""
+        found = self.site.shell(f"releasegate doctor && echo {CONTENT} || true")
+        return found if CONTENT in found else ""
 
     def die(self) -> None:
         """Server, worker and all that they have started are killed."""

@@ -22,6 +22,7 @@ from tests.e2e.browser import lacking
 from tests.e2e.site import Site
 from tests.e2e.story import (
     APPROVERS,
+    CONTENT,
     FIGURES,
     METHODS,
     MISSED,
@@ -55,8 +56,8 @@ def facts(site: Site) -> Facts:
     return told
 
 
-def test_eleven_commands_of_the_page_lead_to_a_running_schedule(facts: Facts, site: Site) -> None:
-    assert len(facts.commands) == 11
+def test_twelve_commands_of_the_page_lead_to_a_running_schedule(facts: Facts, site: Site) -> None:
+    assert len(facts.commands) == 12
     document = yaml.safe_load((site.project / "prefect.yaml").read_text())
     assert facts.deployments.keys() == {one["name"] for one in document["deployments"]}
     assert facts.runs["first"]["state_type"] == "COMPLETED", facts.runs["first"]["state"]
@@ -64,6 +65,12 @@ def test_eleven_commands_of_the_page_lead_to_a_running_schedule(facts: Facts, si
         assert bool(facts.scheduled[name]) == bool(deployment["schedules"]), name
     mondays = [datetime.fromisoformat(r["expected_start_time"]) for r in facts.scheduled["audit-review"]]
     assert {(moment.isoweekday(), moment.hour) for moment in mondays} == {(1, 5)}
+
+
+def test_the_commands_of_the_page_leave_doctor_content(facts: Facts) -> None:
+    """Nothing is wrong with the store, the people, the settings, the server and its automations."""
+    assert "automation marks crashed runs" in facts.doctor
+    assert facts.doctor.rstrip().endswith(CONTENT)
 
 
 def test_without_the_password_the_server_tells_nothing(facts: Facts) -> None:

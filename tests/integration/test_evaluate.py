@@ -22,7 +22,9 @@ from policy.load import load_policy
 from services.evaluation import run as evaluate_run
 from services.evaluation.evaluate import DIED, execute_jobs, policy_for_run
 from services.evaluation.figures import figures_of
+from services.evaluation.own_gates import InputTable
 from services.evaluation.run import Job, Run
+from tasks.risk.advice import OF_ALL_RELEASES
 from tasks.types import SourceTable
 from tasks.utility.latent_view import latent_view
 from tasks.validation.check import ExpectationResult
@@ -46,6 +48,7 @@ POLICY: dict[str, Any] = {
     "privacy": {"k": 5, "e": 2},
     "method": {"name": "mondrian"},
     "linkage": {"ext_frac": [0.1, 0.5], "seeds": 2},
+    "gates": {"unique": {"allow": ["remark"]}},
 }
 ASKED = ["--methods", "mondrian,mondrian:centroid", "--k", "4,9", "--seeds", "2"]
 
@@ -210,6 +213,7 @@ def test_the_table_tells_each_method_and_k(one_process: Written, capsys: pytest.
         ["mondrian:centroid", "9"],
     ]
     assert "✓ none" in lines[1]
+    assert lines[1].endswith("✓ 2 of 2")  # runs that pass the gates
     assert "*" in lines[1]  # the least NCP
     assert lines[3].split()[2] == "-"
     assert lines[-2] == "✗ mondrian k=4 seed=42: broke"
@@ -302,16 +306,43 @@ def job(folder: Path, label: str = "mondrian", kind: type[Job] = Job) -> Job:
     return kind(label, policy_for_run(load_policy(folder / "clinic.yaml"), label, 5, 1), ("dm",), False)
 
 
+def test_each_run_says_whether_it_passes_the_policy_s_own_gates(folder: Path) -> None:
+    """No table keeps an err of 0."""
+    policy = {**POLICY, "gates": {"ncp": {"max": 1}, "err": {"max": 0.0}, **POLICY["gates"]}}
+    (folder / "strict.yaml").write_text(yaml.safe_dump(policy, sort_keys=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("services.evaluation.evaluate.validate", lambda *_: [])
+        words = ["evaluate", str(folder / "strict.yaml"), "--input", str(folder / "people.csv")]
+        words += ["--methods", "mondrian", "--seeds", "2", "--measures", "dm", "--jobs", "1"]
+        assert main([*words, "--out", str(folder / "strict")]) == 0
+    found = Written(folder / "strict", "")
+    assert [(row["passes"], row["gates"]) for row in found.rows] == [("false", "err")] * 2
+    (one,) = found.document["summary"]
+    assert (one["passing"], one["gates"]) == (0, {"err": 2})
+
+
+def test_runs_that_pass_their_gates_are_told(one_process: Written) -> None:
+    for row, run in zip(one_process.rows, one_process.document["runs"], strict=True):
+        assert row["passes"] == str(run["passes"]).lower() == str(not run["gates"]).lower()
+        assert row["gates"].split() == run["gates"]
+        assert not {*run["gates"]} & {*OF_ALL_RELEASES}
+    assert {row["passes"] for row in one_process.rows if row["method"] == "mondrian"} == {"true"}
+
+
 @pytest.mark.parametrize("error", [ValueError("cnryname1"), KeyError("cnryname2")])
 def test_a_run_that_breaks_is_a_row_without_a_value(
-    folder: Path, source: SourceTable, monkeypatch: pytest.MonkeyPatch, error: Exception
+    folder: Path,
+    source: SourceTable,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    error: Exception,
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.setattr(evaluate_run, "make_rows", broken)
-    evaluate_run.init_worker(source)
+    evaluate_run.init_worker(InputTable("2026Q1", source, None), tmp_path)
     found = evaluate_run.run(job(folder))
     assert found == Run("mondrian", 5, 1, f"unexpected error ({type(error).__name__})")
 
@@ -325,7 +356,7 @@ class Deadly(Job):
 
 def test_a_worker_that_dies_is_told_in_its_row(folder: Path, source: SourceTable) -> None:
     plan = [job(folder, kind=Deadly)]
-    (found,) = execute_jobs(plan, source, 1, lambda *_: None)
+    (found,) = execute_jobs(plan, InputTable("2026Q1", source, None), 1, lambda *_: None)
     assert found == Run("mondrian", 5, 1, DIED)
 
 
@@ -335,7 +366,7 @@ def test_an_interruption_leaves_no_worker_behind(folder: Path, source: SourceTab
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(execute_jobs([job(folder)], source, 1, interrupted))
+        list(execute_jobs([job(folder)], InputTable("2026Q1", source, None), 1, interrupted))
     assert not multiprocessing.active_children()
 
 

@@ -20,6 +20,7 @@ from cli.__main__ import main
 from examples.register import generate
 from policy.errors import InputError
 from policy.load import load_policy
+from services.evaluation import own_gates
 from services.evaluation import run as evaluate_run
 from services.evaluation.evaluate import policy_for_run
 from services.evaluation.search import trial as search_trial
@@ -33,6 +34,7 @@ from services.release import release
 from tasks.intake.read import read_table
 from tasks.methods.registry import bound_method
 from tasks.representation import parts as representations
+from tasks.risk.advice import OF_ALL_RELEASES
 from tasks.types import Progress, no_progress
 
 N_ROWS = 400
@@ -250,7 +252,7 @@ def test_a_gate_that_needs_people_who_are_not_in_the_table_is_asked_too(
     found = searched(folder, policy=policy, input_path=folder / "in.csv", methods="mondrian", trials=1)
     asked = {gate.gate: gate.verdict for gate in found.trials[0].runs[0].gates}
     assert asked["membership"] == "pass"
-    assert not set(search_trial.OF_HISTORY) & set(asked)
+    assert not set(OF_ALL_RELEASES) & set(asked)
 
 
 def test_the_same_is_found_again_and_with_two_processes(folder: Path, by_hand: Search) -> None:
@@ -391,14 +393,14 @@ def test_the_staged_files_are_gone_after_a_search(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     staged: list[Path] = []
-    stage = search_trial.stage
+    stage = own_gates.stage
 
     def noted(*given: Any, **asked: Any) -> Any:
         staged.append(asked["folder"])
         return stage(*given, **asked)
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(search_trial, "stage", noted)
+    monkeypatch.setattr(own_gates, "stage", noted)
     searched(folder, trials=2)
     assert [tmp_path in path.parents for path in staged] == [True, True]
     assert not any(tmp_path.iterdir())
@@ -424,7 +426,7 @@ class _Deadly(search_trial.Job):
 
 def test_a_process_that_dies_fails_its_own_trial_alone(folder: Path, by_hand: Search) -> None:
     policy = by_hand.trials[0].policy
-    source = search_trial.InputTable("2026Q1", *_source(folder))
+    source = own_gates.InputTable("2026Q1", *_source(folder))
     jobs = [
         search_trial.Job(0, 0, 0, policy, ()),
         _Deadly(1, 0, 0, policy, ()),

@@ -15,6 +15,7 @@ from flows.release import release
 from policy.errors import UsageError
 from release_store.records import CandidateState, Verdict
 from release_store.store import ReleaseStore
+from services.steps import pace_of
 from tasks.risk.registry import GATES, Gate
 from tests.support.front_desk import Desk
 
@@ -87,6 +88,19 @@ def test_a_run_shows_every_gate_and_where_the_files_are(desk: Desk, capsys: Capt
         assert re.search(rf"^{gate} +✓ pass", shown, re.MULTILINE)
     assert "400 rows in" in shown
     assert f"published: {desk.root}/releases/clinic/clinic-2026Q1-r1/" in shown
+
+
+def test_the_steps_of_a_run_are_counted_to_the_last(desk: Desk, capsys: Capture) -> None:
+    """The number of steps is known from the first on; the next run knows how long this one took."""
+    assert desk.run(desk.policy(), desk.table()) == 0
+    told = re.findall(r"^  (.+) \(step (\d+) of (\d+)\) \.\.\.$", capsys.readouterr().err, re.MULTILINE)
+    assert [int(number) for _, number, _ in told] == list(range(1, len(told) + 1))
+    assert {int(total) for *_, total in told} == {len(told)}
+    assert (told[0][0], told[-1][0]) == ("intake", "publication")
+    pace = pace_of(desk.store, "clinic")
+    assert pace is not None
+    assert pace.rows == 400
+    assert min(pace.making, pace.judging) > 0
 
 
 ATTACKED = ("sadr", "sadr_excess", "pr_dr", "pr_dr_excess")
@@ -210,12 +224,19 @@ def test_a_gate_that_fails_holds_the_candidate_back(desk: Desk, capsys: Capture)
     shown = said(capsys)
     assert re.search(r"^ncp +✗ fail", shown, re.MULTILINE)
     assert "clinic-2026Q1-c1 is blocked: ncp fail (" in shown
+    (advice,) = re.findall(r"^to pass ncp: (.*)$", shown, re.MULTILINE)
+    assert re.match(r"passes with gates\.ncp\.max: 0\.\d+, as measured on this candidate", advice)
+    assert re.search(r"releasegate evaluate \S+\.yaml --goal 'ncp lowest'$", advice)
     assert "nothing was published; releasegate show clinic-2026Q1-c1" in shown
     assert list((desk.root / "releases").iterdir()) == []
     assert desk.store.candidate("clinic-2026Q1-c1").state is CandidateState.BLOCKED
 
     assert desk.say("show", "clinic-2026Q1-c1") == 0
-    assert re.search(r"^ncp +✗ fail .*at most 0 ", said(capsys), re.MULTILINE)
+    shown = said(capsys)
+    assert re.search(r"^ncp +✗ fail .*at most 0 ", shown, re.MULTILINE)
+    assert advice.partition(";")[0] in shown
+    page = (desk.root / "candidates/clinic-2026Q1-c1/report.html").read_text()
+    assert advice.partition(";")[0] in page
     assert desk.say("history", "--json") == 0
     (kept,) = document(capsys)["candidates"]
     assert (kept["state"], kept["failing"]) == ("blocked", ["ncp"])

@@ -110,3 +110,20 @@ def test_an_error_is_told_in_two_lines_after_the_stages(
     assert first.startswith("releasegate: ")
     assert finding in first
     assert len(rest) <= 1
+
+
+LEFT_ALIVE = """
+{first}import duckdb, sys, threading, time
+connection = duckdb.connect()
+threading.Thread(target=lambda kept: time.sleep(1_000), args=(connection,), daemon=True).start()
+print("told", file=sys.stderr)
+sys.exit(3)
+"""
+
+
+def test_what_a_flow_leaves_alive_is_not_listed_as_leaked_at_its_end(tmp_path: Path) -> None:
+    """Without our package DuckDB lists it, on as many lines; the words before and the exit code stay."""
+    plain = process(tmp_path, "-c", LEFT_ALIVE.format(first=""))
+    assert "leaked" in plain.stderr
+    done = process(tmp_path, "-c", LEFT_ALIVE.format(first="import flows; "))
+    assert (done.stderr, done.returncode) == ("told\n", plain.returncode) == ("told\n", 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from services.evaluation.files import BEFORE, HOLDS, TIMES, WHO
+from services.evaluation.files import BEFORE, GATES, HOLDS, TIMES, WHO
 from services.evaluation.search.files import WHO as SEARCH_WHO
 from services.evaluation.search.goal import WORST
 from services.evaluation.search.ranking import Standing
@@ -28,7 +28,7 @@ def test_every_measure_is_described_with_its_figures_and_needs() -> None:
 def test_every_column_is_named() -> None:
     rows = docs_pages.table(docs_pages.section(PAGE, "What evaluate writes"))
     named = {name for row in rows for name in re.findall(r"`([\w:]+)`", row[0])}
-    assert named == {*WHO, *BEFORE, *HOLDS, *TIMES, "ncp:NAME", "err_F", "umr_F", "sadr"}
+    assert named == {*WHO, *GATES, *BEFORE, *HOLDS, *TIMES, "ncp:NAME", "err_F", "umr_F", "sadr"}
 
 
 def test_every_column_of_a_search_is_named() -> None:

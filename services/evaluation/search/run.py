@@ -22,11 +22,12 @@ from services.evaluation.evaluate import (
     period_of,
     valid_table,
 )
+from services.evaluation.own_gates import InputTable
 from services.evaluation.search.goal import Goal, figures_to_name, parse_goal
 from services.evaluation.search.parameters import K, MethodGrid, grid_of, method_lines
 from services.evaluation.search.ranking import Ranked, Standing, TableRun, front, ranked
 from services.evaluation.search.strategy import Budget, Point, Score, search
-from services.evaluation.search.trial import InputTable, Job
+from services.evaluation.search.trial import Job
 from services.evaluation.search.workers import Carry, Workers, in_processes
 from services.trust import trusted_in
 from tasks.risk.attacks.control import read_control

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import tempfile
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,38 +12,18 @@ from pathlib import Path
 from policy.errors import PolicyError, ReleaseGateError
 from policy.model import ReleasePolicy
 from policy.trusted import Memory
-from release_store.records import GateResult
-from release_store.sealed import sealed_file
-from services.candidate import with_units
+from services.evaluation.own_gates import InputTable, gates_of
 from services.evaluation.run import figures_of_rows, new_people
 from services.evaluation.search.goal import WORST
 from services.evaluation.search.ranking import TableRun
-from services.pipeline import PublishableRows, prepare, preprocessed, publishable_rows
+from services.pipeline import prepare, preprocessed, publishable_rows
 from services.runtime import Runtime
 from tasks.memory import memory_in_use, use_memory
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
 from tasks.packages import trust_packages
 from tasks.representation.parts import REPRESENTATIONS
-from tasks.risk.evidence import Evidence
-from tasks.risk.published import read_classes
-from tasks.risk.registry import GATES, added_gates, assess
-from tasks.staging.stage import stage
 from tasks.types import PreparedTable, Progress, Representation, SourceTable
-
-OF_HISTORY = (
-    "pairwise",
-    "whole_history",
-    "difference",
-    "size",
-    "person",
-    "person_difference",
-    "worlds",
-    "totals",
-)
-"""The gates that compare with earlier releases, of which an evaluation knows none."""
-
-OWN_GATES = {name: gate for name, gate in GATES.items() if name not in OF_HISTORY}
 
 SHARED = {"autoencoder": False, "isomap": True, "lle": True}
 """The representations that are costly to make and small, and whether k has a say in them."""
@@ -52,15 +31,6 @@ SHARED = {"autoencoder": False, "isomap": True, "lle": True}
 
 cpu_clock = time.process_time
 """The seconds of processor time of this process; a budget of seconds counts them."""
-
-
-@dataclass(frozen=True)
-class InputTable:
-    """A period's table, and the people of `linkage.control`, where the policy names a file of them."""
-
-    period: str
-    source: SourceTable
-    control: PreparedTable | None
 
 
 @dataclass(frozen=True)
@@ -163,39 +133,6 @@ class _Learned:
             return self.new
 
         return replace(method, represent=represent)
-
-
-def gates_of(made: PublishableRows, given: InputTable, scratch: Path) -> tuple[GateResult, ...]:
-    """Ask the policy's gates, but those on the history, of the rows as they would be staged.
-
-    The staged files lie in the folder `scratch` meanwhile.
-    """
-    policy, rows, source = made.prepared.policy, made.rows, made.prepared.source
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        staged = stage(
-            rows.frame,
-            policy,
-            candidate_id="trial",
-            period=given.period,
-            folder=Path(folder) / "files",
-            n_source=made.table.n_records,
-        )
-        staged = with_units(staged, source, rows, policy)
-        with sealed_file(staged.folder / "data.parquet", staged.files["data.parquet"]) as file:
-            classes = read_classes(file, policy)
-        evidence = Evidence(
-            policy,
-            made.table,
-            classes,
-            staged.folder,
-            staged.files,
-            (),
-            control=given.control,
-            row_people=staged.row_people,
-            row_households=staged.row_households,
-            row_records=staged.row_records,
-        )
-        return assess(evidence, {**OWN_GATES, **added_gates(policy)}).results
 
 
 class _Process:

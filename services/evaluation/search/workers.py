@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Protocol
 
 from services.evaluation.evaluate import DIED, one_thread
+from services.evaluation.own_gates import InputTable
 from services.evaluation.search.ranking import TableRun
-from services.evaluation.search.trial import Done, InputTable, Job, Worker, init_worker, run_job
+from services.evaluation.search.trial import Done, Job, Worker, init_worker, run_job
 
 Carry = Callable[[Sequence[Job]], Iterator[tuple[Job, Done]]]
 """Carries out jobs and yields each with what came of it, in whatever order they end."""

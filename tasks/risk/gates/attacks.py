@@ -177,6 +177,8 @@ def _judged(
     over = worst > limit.max + 1e-12
     verdict = Verdict.FAIL if over else Verdict.NOT_RUN if missing else Verdict.PASS
     detail = "; ".join([*told, *missing, explain(evidence)])
+    if missing:
+        witness = {**witness, "not_measured": len(missing)}
     return GateResult(gate, verdict, worst, limit.max, "<=", who, 0.0, detail, witness if over else {})
 
 

@@ -53,6 +53,7 @@ def delta_presence_gate(evidence: Evidence) -> GateResult:
         witness = {
             "people_over_max": int(too_sure.sum()),
             "people_under_min": int(too_absent.sum()),
+            "probability": [least, most],
             "first": worst[:SHOWN].tolist(),
         }
     verdict = Verdict.FAIL if witness else Verdict.PASS

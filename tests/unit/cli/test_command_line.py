@@ -39,6 +39,7 @@ HISTORY_KEYS = {
     "gates",
 }
 RECORD_KEYS = {
+    "advice",
     "override",
     "to_sign",
     "release",

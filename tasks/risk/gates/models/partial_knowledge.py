@@ -116,6 +116,8 @@ def lkc_gate(evidence: Evidence) -> GateResult:
     if not found.too_sure and (found.too_few or not evidence.units.n_classes):
         return _by_rows("lkc", attacker, found, asked.k, detail, evidence, covers)
     witness = _witness(found.too_sure, found.greatest_known, covers) if found.too_sure else {}
+    if found.too_few and found.too_sure:
+        witness["fewest_rows"] = int(found.fewest)
     return _result("lkc", attacker, found, surest, "<=", asked.c, detail, witness, evidence.units.n_classes)
 
 
@@ -176,6 +178,7 @@ def _result(
 ) -> GateResult:
     failing = found.too_few + found.too_sure > 0 or not n_classes
     if not found.finished:
+        witness = {**witness, "unfinished": True}
         detail += "; there are too many combinations: the figures are of those examined"
     verdict = Verdict.FAIL if failing else Verdict.PASS if found.finished else Verdict.UNKNOWN
     measured = None if verdict is Verdict.UNKNOWN else value

@@ -1,0 +1,167 @@
+"""What would let a blocked candidate pass: for each gate that holds it back, the nearest setting.
+
+A limit that the measured value keeps is known without any work: the gate passes with it on the same files.
+For all else there is at most an estimate: another setting, or a search, of a run that nobody has made. No
+advice is to weaken a gate that has no limit: what is wrong with the files, with what they hold or with what
+earlier releases show is to be mended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import ValidationError
+
+from policy.model import ReleasePolicy
+from policy.recoding import Form
+from policy.section import Section
+from release_store.records import GateResult, Verdict
+from tasks.risk.nearest_limits import LIMITS, Place, Setting
+
+Basis = Literal["measured", "estimate", "none"]
+
+OF_ALL_RELEASES = (
+    "pairwise",
+    "whole_history",
+    "difference",
+    "size",
+    "person",
+    "person_difference",
+    "worlds",
+    "totals",
+)
+MORE_CALLS = 10  # times the calls of the solver that left people undecided
+MOST_CALLS = 1_000_000  # of a policy
+SEARCHED = {"umr": "umr", "err": "err"}  # figures of a goal that measure what the gate of that name limits
+BROKEN = "the gate broke: run it again, and report the error that the detail names if it stays"
+NO_LIMIT = "no limit passes this candidate that asks anything of it: its classes must be made in another way"
+HINTS = {
+    "files": "the staged files were altered or are incomplete: run the period again",
+    "truth": "rows do not agree with the source: run the period again, with the input that it was made of",
+    "leak": "remove the texts that the detail counts from the input, or leave out their column",
+    "levels": "allow more records to be left out, or group the columns that the detail names",
+}
+OF_HISTORY = (
+    "earlier releases stay known: the detail counts whom they would expose; a larger privacy.k makes wider "
+    "classes and may help, which nobody measured"
+)
+NO_KEY = "name the column that identifies people in roles.key, so that they can be followed"
+SEE_DETAIL = "nothing was measured that could be compared with a limit: the detail says what is missing"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What may let one gate pass.
+
+    With the `settings` the gate passes on the same files where the basis is `measured`; with an `estimate`, a
+    new run may pass. `goal` is what a search can be asked for in their place, "" where none helps; `hint`
+    says what to look at.
+    """
+
+    gate: str
+    basis: Basis
+    settings: tuple[Setting, ...] = ()
+    goal: str = ""
+    hint: str = ""
+
+
+def advise(results: Iterable[GateResult], policy: ReleasePolicy) -> tuple[Advice, ...]:
+    """Return one piece of advice for each gate that does not pass, in the order of the results."""
+    found = tuple(results)
+    by_name = {result.gate: result for result in found}
+    return tuple(_advice(one, by_name, policy) for one in found if one.verdict is not Verdict.PASS)
+
+
+def with_settings(policy: ReleasePolicy, settings: Iterable[Setting]) -> ReleasePolicy | None:
+    """Return the policy with other settings, None where it would be no valid policy."""
+    try:
+        for setting in settings:
+            policy = _changed(policy, setting.place, setting.value)
+    except ValidationError:
+        return None
+    return policy
+
+
+def _advice(result: GateResult, results: Mapping[str, GateResult], policy: ReleasePolicy) -> Advice:
+    name = result.gate
+    if result.verdict is Verdict.ERROR:
+        return Advice(name, "none", hint=BROKEN)
+    if name in OF_ALL_RELEASES:
+        return _of_releases(result, policy)
+    if name in HINTS:
+        return _of_levels(result, policy) if name == "levels" else Advice(name, "none", hint=HINTS[name])
+    if result.verdict is not Verdict.FAIL:
+        return Advice(name, "none", hint=SEE_DETAIL)
+    goal = _goal(result, policy)
+    settings = LIMITS[name](result, results, policy) if name in LIMITS else ()
+    if settings and with_settings(policy, settings) is not None:
+        return Advice(name, "measured", settings, goal)
+    return Advice(name, "none", goal=goal, hint=NO_LIMIT if name in LIMITS else "")
+
+
+def _goal(result: GateResult, policy: ReleasePolicy) -> str:
+    """Return a goal whose best trial passes all gates that an evaluation asks, this one among them."""
+    told = any(policy.form(name) is not Form.CONTAINS for name in policy.roles.quasi_identifiers)
+    loss = "loss" if told else "ncp"
+    if result.gate == "suppression":
+        return "suppressed lowest"
+    if result.gate in SEARCHED:
+        return f"{SEARCHED[result.gate]} <= {result.threshold:g}, {loss} lowest"
+    return f"{loss} lowest"
+
+
+def _of_levels(result: GateResult, policy: ReleasePolicy) -> Advice:
+    """Decide the level at which a column is published anyway; a table without a class has none."""
+    published = result.witness.get("published") or {}
+    settings = tuple(Setting(("method", "levels", name), int(level)) for name, level in published.items())
+    if settings and with_settings(policy, settings) is not None:
+        return Advice(result.gate, "measured", settings)
+    return Advice(result.gate, "none", hint=HINTS["levels"])
+
+
+def _of_releases(result: GateResult, policy: ReleasePolicy) -> Advice:
+    """Let a new run keep to the earlier releases, by whatever the policy does not use of that yet."""
+    name = result.gate
+    if name == "worlds" and result.verdict is Verdict.UNKNOWN and result.witness.get("undecided"):
+        calls = min(max(policy.gates.worlds.calls, 1) * MORE_CALLS, MOST_CALLS)
+        if calls > policy.gates.worlds.calls:
+            return Advice(name, "estimate", (Setting(("gates", "worlds", "calls"), calls),))
+    if result.verdict is Verdict.FAIL:
+        follows = policy.roles.key is not None and policy.gates.person.compare
+        after: Mapping[str, Sequence[str]] = {
+            "blind": ("sticky", "repair") if follows else ("repair",),
+            "repair": ("sticky",) if follows else (),
+        }
+        for history in after.get(policy.method.history, ()):
+            setting = Setting(("method", "history"), history)
+            if with_settings(policy, (setting,)) is not None:
+                return Advice(name, "estimate", (setting,))
+        return Advice(name, "none", hint=OF_HISTORY)
+    if policy.roles.key is None:
+        return Advice(name, "none", hint=NO_KEY)
+    return Advice(name, "none", hint=SEE_DETAIL)
+
+
+def _changed(section: ReleasePolicy, place: Place, value: object) -> ReleasePolicy:
+    changed = _set(section, place, value)
+    if not isinstance(changed, ReleasePolicy):
+        raise TypeError("a policy was changed into something else")
+    return changed
+
+
+def _set(part: object, place: Place, value: object) -> object:
+    """Return a section or a mapping of it with another value at its place; only what is above it is checked.
+
+    Raises ValidationError where a section may not have it.
+    """
+    if not place:
+        return value
+    name, *rest = place
+    if isinstance(part, Section):
+        fields = dict(part)
+        return type(part).model_validate({**fields, name: _set(fields[name], tuple(rest), value)})
+    if isinstance(part, Mapping):
+        return {**part, name: _set(part.get(name), tuple(rest), value)}
+    raise TypeError(f"'{name}' is in no section")
