@@ -194,7 +194,12 @@ def _of_detail(last: LastRelease, now: Sequence[Document], figures: Document | N
 
 def _measured(gates: Sequence[Document]) -> dict[str, Document]:
     """Return the gates that measured a number, by their names."""
-    return {str(one["gate"]): one for one in gates if one["value"] is not None and isfinite(one["value"])}
+    return {str(one["gate"]): one for one in gates if _is_number(one["value"])}
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number; a damaged store may have a text there."""
+    return isinstance(value, int | float) and isfinite(value)
 
 
 def _lost(more: float, texts: Sequence[str]) -> tuple[str, str]:

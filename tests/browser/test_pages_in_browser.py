@@ -117,6 +117,7 @@ def test_ten_rows_break_no_word_that_fits(chromium: Chromium, tmp_path: Path, wi
     made = kept(columns=MANY, rows=(row * 3,) * 10)
     chromium.window(width)
     chromium.open(written(tmp_path, release_report(facts(*GATES), made)))
+    chromium.run("document.querySelector('#rows + details').open = true")
     assert set(chromium.run(BROKEN)) == {"x" * 300}
     assert chromium.run("return document.documentElement.scrollWidth") <= width
     copied = (
@@ -178,6 +179,7 @@ def test_tab_comes_to_every_control_and_shows_where_it_is(chromium: Chromium, at
 def test_a_table_that_is_too_wide_is_moved_by_keys(chromium: Chromium, tmp_path: Path) -> None:
     chromium.window(390)
     chromium.open(written(tmp_path, release()))
+    chromium.run("document.querySelector('#rows + details').open = true")
     wide = (
         "window.wide = [...document.querySelectorAll('.scroll')].find((one) => one.checkVisibility() && "
         "one.scrollWidth > one.clientWidth + 20); wide?.focus(); return wide === document.activeElement"
@@ -193,7 +195,7 @@ def test_without_scripts_the_verdict_and_the_tables_are_there(chromium: Chromium
     assert chromium.run("return document.querySelectorAll('[data-drawn]').length") == 0
     assert chromium.run("return document.querySelector('.verdict').checkVisibility()")
     shown = "return [...document.querySelectorAll('table')].filter((one) => one.checkVisibility()).length"
-    assert chromium.run(shown) >= 2
+    assert chromium.run(shown) >= 1
     chromium.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     tables = chromium.run("return document.querySelectorAll('figure table').length")
     assert tables == chromium.run("return document.querySelectorAll('[data-picture]').length")

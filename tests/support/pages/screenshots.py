@@ -26,7 +26,7 @@ PAGES = {
     "compare": f"diff.html#a={SERIES}-2026Q1-r1&b={SERIES}-2026Q2-r1",
 }
 COLOURS, LARGEST = 32, 150_000
-HEIGHTS = {1280: 2400, 390: 1700}  # what is seen of a page, from its top
+HEIGHTS = {1280: 2100, 390: 1700}  # what is seen of a page, from its top
 
 
 def main(store: Path, folder: Path) -> None:
