@@ -175,21 +175,21 @@ def _of_risk(before: Sequence[Document], now: Sequence[Document]) -> Iterator[Ch
         word, mood = ("higher risk", "bad") if worse else ("lower risk", "good")
         if texts[0] == texts[1]:
             word, mood = SAME, ""
-        yield Change("risk", RISKS[name], *texts, word, mood)
+        yield Change("risk", RISKS[name], texts[0], texts[1], word, mood)
 
 
 def _of_detail(last: LastRelease, now: Sequence[Document], figures: Document | None) -> Iterator[Change]:
     was, is_ = (_measured(gates).get("ncp") for gates in (last.gates, now))
     if was is not None and is_ is not None:
         texts = [measured_of(one) for one in (was, is_)]
-        yield Change(
-            "detail", "detail lost (NCP), all columns", *texts, *_lost(is_["value"] - was["value"], texts)
-        )
+        word, mood = _lost(is_["value"] - was["value"], texts)
+        yield Change("detail", "detail lost (NCP), all columns", texts[0], texts[1], word, mood)
     one, other = ((found or {}).get("ncp") or {} for found in (last.figures, figures))
     for name in other:
         if name in one and abs(other[name] - one[name]) >= LEAST_LOSS:
             texts = [share(one[name]), share(other[name])]
-            yield Change("detail", f"detail lost of {name}", *texts, *_lost(other[name] - one[name], texts))
+            word, mood = _lost(other[name] - one[name], texts)
+            yield Change("detail", f"detail lost of {name}", texts[0], texts[1], word, mood)
 
 
 def _measured(gates: Sequence[Document]) -> dict[str, Document]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from web.app import make_app
 from web.settings import Settings
 
 _LOOPBACK_NAME = "localhost"
+_LARGEST_PORT = 65_535
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def serve(root: Path, address: Address, tell: Callable[[str], None]) -> None:
 
 def check_address(address: Address) -> None:
     """Raise UsageError for what others could reach without TLS, or an origin that is none."""
+    if not 0 <= address.port <= _LARGEST_PORT:
+        raise UsageError("is not a port", where="--port", hint=f"Give a number from 0 to {_LARGEST_PORT}.")
     if (address.certificate is None) is not (address.certificate_key is None):
         raise UsageError(
             "TLS needs a certificate and its key", hint="Give --certificate and --certificate-key."
@@ -149,10 +153,10 @@ def _listen(address: Address) -> socket.socket:
     try:
         return socket.create_server((address.host, address.port), family=family)
     except OSError as error:
+        unknown = isinstance(error, socket.gaierror)
+        why = "unknown host" if unknown or error.errno is None else os.strerror(error.errno)
         raise UsageError(
-            f"{address.host}:{address.port} cannot be listened on ({error.strerror or type(error).__name__})",
-            where="--port",
-            hint="Give another --port.",
+            f"{address.host}:{address.port} cannot be listened on ({why})",
+            where="--host" if unknown else "--port",
+            hint="Give another address." if unknown else "Give another --port.",
         ) from None
-    except OverflowError:
-        raise UsageError("is not a port", where="--port", hint="Give a number from 0 to 65535.") from None

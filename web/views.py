@@ -217,8 +217,8 @@ def _buttons(
     allowed = [act for act in now if person.may(act)]
     if not allowed:
         return [], "Your roles allow you to read, not to decide on a candidate."
-    acting = Person(person.name, "a reason", record.made_by, [one.by for one in decisions])
-    errors = {act: refusal(act, acting, record.candidate_id) for act in allowed}
+    someone = Person(person.name, "a reason", record.made_by, [one.by for one in decisions])
+    errors = {act: refusal(act, someone, record.candidate_id) for act in allowed}
     found = [Button(act.value, _VERBS[act]) for act in allowed if errors[act] is None]
     if found:
         return found, ""
