@@ -18,7 +18,7 @@ from policy.model import ReleasePolicy
 from policy.recoding import Form
 from policy.section import Section
 from release_store.records import GateResult, Verdict
-from tasks.risk.nearest_limits import LIMITS, Place, Setting
+from tasks.risk.nearest_limits import LIMITS, Place, PolicySetting
 
 Basis = Literal["measured", "estimate", "none"]
 
@@ -62,7 +62,7 @@ class Advice:
 
     gate: str
     basis: Basis
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[PolicySetting, ...] = ()
     goal: str = ""
     hint: str = ""
 
@@ -74,7 +74,7 @@ def advise(results: Iterable[GateResult], policy: ReleasePolicy) -> tuple[Advice
     return tuple(_advice(one, by_name, policy) for one in found if one.verdict is not Verdict.PASS)
 
 
-def with_settings(policy: ReleasePolicy, settings: Iterable[Setting]) -> ReleasePolicy | None:
+def with_settings(policy: ReleasePolicy, settings: Iterable[PolicySetting]) -> ReleasePolicy | None:
     """Return the policy with other settings, None where it would be no valid policy."""
     try:
         for setting in settings:
@@ -115,7 +115,9 @@ def _goal(result: GateResult, policy: ReleasePolicy) -> str:
 def _of_levels(result: GateResult, policy: ReleasePolicy) -> Advice:
     """Decide the level at which a column is published anyway; a table without a class has none."""
     published = result.witness.get("published") or {}
-    settings = tuple(Setting(("method", "levels", name), int(level)) for name, level in published.items())
+    settings = tuple(
+        PolicySetting(("method", "levels", name), int(level)) for name, level in published.items()
+    )
     if settings and with_settings(policy, settings) is not None:
         return Advice(result.gate, "measured", settings)
     return Advice(result.gate, "none", hint=HINTS["levels"])
@@ -127,7 +129,7 @@ def _of_releases(result: GateResult, policy: ReleasePolicy) -> Advice:
     if name == "worlds" and result.verdict is Verdict.UNKNOWN and result.witness.get("undecided"):
         calls = min(max(policy.gates.worlds.calls, 1) * MORE_CALLS, MOST_CALLS)
         if calls > policy.gates.worlds.calls:
-            return Advice(name, "estimate", (Setting(("gates", "worlds", "calls"), calls),))
+            return Advice(name, "estimate", (PolicySetting(("gates", "worlds", "calls"), calls),))
     if result.verdict is Verdict.FAIL:
         follows = policy.roles.key is not None and policy.gates.person.compare
         after: Mapping[str, Sequence[str]] = {
@@ -135,7 +137,7 @@ def _of_releases(result: GateResult, policy: ReleasePolicy) -> Advice:
             "repair": ("sticky",) if follows else (),
         }
         for history in after.get(policy.method.history, ()):
-            setting = Setting(("method", "history"), history)
+            setting = PolicySetting(("method", "history"), history)
             if with_settings(policy, (setting,)) is not None:
                 return Advice(name, "estimate", (setting,))
         return Advice(name, "none", hint=OF_HISTORY)

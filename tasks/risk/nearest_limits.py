@@ -22,7 +22,7 @@ _APART = 1e-9  # relative: what equals a limit that must be exceeded
 
 
 @dataclass(frozen=True)
-class Setting:
+class PolicySetting:
     """A value for the field of a policy at `place`, such as ("gates", "umr", "max")."""
 
     place: Place
@@ -34,7 +34,7 @@ class Setting:
         return ".".join(self.place)
 
 
-Limits = Callable[[GateResult, Mapping[str, GateResult], ReleasePolicy], tuple[Setting, ...]]
+Limits = Callable[[GateResult, Mapping[str, GateResult], ReleasePolicy], tuple[PolicySetting, ...]]
 """What a gate's limits must be to pass, by its result, those of all gates, and the policy; () for none."""
 
 
@@ -83,7 +83,9 @@ def _over_exponential(value: float) -> Number | None:
 def _one(*place: str, keep: Callable[[float], Number | None] = _share) -> Limits:
     """Return the limit of a gate that has one, of its one measured value."""
 
-    def limits(result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy) -> tuple[Setting, ...]:
+    def limits(
+        result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy
+    ) -> tuple[PolicySetting, ...]:
         return () if result.value is None else _settings([(place, keep(result.value))])
 
     return limits
@@ -101,7 +103,9 @@ def _of_attributes(
     Where only the worst of all was measured, each place gets its limit.
     """
 
-    def limits(result: GateResult, _: Mapping[str, GateResult], policy: ReleasePolicy) -> tuple[Setting, ...]:
+    def limits(
+        result: GateResult, _: Mapping[str, GateResult], policy: ReleasePolicy
+    ) -> tuple[PolicySetting, ...]:
         if result.value is None:
             return ()
         place_of = places(policy)
@@ -122,10 +126,10 @@ def _keeps(value: float, relation: str, threshold: float) -> bool:
     return value >= threshold if relation == ">=" else value > threshold * (1 + _APART)
 
 
-def _settings(found: Iterable[tuple[Place, Number | None]]) -> tuple[Setting, ...]:
+def _settings(found: Iterable[tuple[Place, Number | None]]) -> tuple[PolicySetting, ...]:
     """Return the settings; none where one of them is none: alone, the others would not help."""
     listed = list(found)
-    known = [Setting(place, value) for place, value in listed if value is not None]
+    known = [PolicySetting(place, value) for place, value in listed if value is not None]
     return tuple(known) if len(known) == len(listed) else ()
 
 
@@ -174,7 +178,7 @@ def model_place(models: Models, attribute: str, model: str) -> Place:
 
 def _alpha_k(
     result: GateResult, results: Mapping[str, GateResult], policy: ReleasePolicy
-) -> tuple[Setting, ...]:
+) -> tuple[PolicySetting, ...]:
     """Return alpha, k, or both: the smallest class is what the gate `k` measured."""
     model = policy.gates.models.alpha_k
     if model is None or result.value is None:
@@ -192,7 +196,7 @@ def _alpha_k(
     return (*shares, *found) if shares and len(found) == len(by_k) else ()
 
 
-def _lkc(result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy) -> tuple[Setting, ...]:
+def _lkc(result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy) -> tuple[PolicySetting, ...]:
     """Return C, K, or both; none of combinations that were not all looked at."""
     if result.value is None or result.witness.get("unfinished"):
         return ()
@@ -204,7 +208,7 @@ def _lkc(result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy) -> 
     return _settings([((*place, "c"), _share(result.value)), *rows])
 
 
-def _km(result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy) -> tuple[Setting, ...]:
+def _km(result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy) -> tuple[PolicySetting, ...]:
     if result.value is None or result.witness.get("unfinished"):
         return ()
     return _settings([(("gates", "models", "km", "k"), _count(2)(result.value))])
@@ -216,13 +220,15 @@ def _attack(gate: str) -> Limits:
 
     def limits(
         result: GateResult, results: Mapping[str, GateResult], policy: ReleasePolicy
-    ) -> tuple[Setting, ...]:
+    ) -> tuple[PolicySetting, ...]:
         return () if result.witness.get("not_measured") else alone(result, results, policy)
 
     return limits
 
 
-def _presence(result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy) -> tuple[Setting, ...]:
+def _presence(
+    result: GateResult, _: Mapping[str, GateResult], __: ReleasePolicy
+) -> tuple[PolicySetting, ...]:
     """Return the least, the most, or both shares of people who are in the release."""
     place, between = ("gates", "delta_presence"), result.witness.get("probability")
     if not between:

@@ -131,6 +131,18 @@ def test_a_release_in_between_makes_the_candidate_stale(waiting: Desk, capsys: C
     assert waiting.say("verify") == 0
 
 
+def test_an_approval_says_how_to_run_a_period_that_it_makes_stale(waiting: Desk, capsys: Capture) -> None:
+    later = waiting.policy(approval={"approvers": 1})
+    assert waiting.run(later, waiting.table(seed=2), "2026Q2") == 5
+    capsys.readouterr()
+    assert decide(waiting, "approve", "bob") == 0
+    command = "releasegate run POLICY --period 2026Q2 --input TABLE"
+    assert capsys.readouterr().out.splitlines() == [
+        "clinic-2026Q1-r1 is published",
+        f"clinic-2026Q2-c1 is stale now; run its period again: {command}",
+    ]
+
+
 @pytest.mark.enemy("store writer", "publishes a person")
 def test_files_that_changed_after_the_gates_are_not_published(waiting: Desk, capsys: Capture) -> None:
     staged = waiting.root / "candidates" / CANDIDATE / "data.csv"

@@ -155,6 +155,8 @@ def test_a_run_as_json_tells_state_ids_counts_and_gates(desk: Desk, capsys: Capt
         "seconds",
         "stages",
         "gates",
+        "stale",
+        "advice",
     ]
     assert [one["stage"] for one in found["stages"]] == list(found["seconds"])
     assert (found["state"], found["release"], found["candidate"]) == (
