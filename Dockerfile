@@ -17,6 +17,7 @@ COPY tasks tasks
 COPY reports reports
 COPY services services
 COPY flows flows
+COPY web web
 COPY cli cli
 COPY releasegate releasegate
 # With the autoencoder: --build-arg EXTRAS=server,autoencoder

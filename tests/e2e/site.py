@@ -26,6 +26,7 @@ PACKAGES = (
     "reports",
     "services",
     "tasks",
+    "web",
 )
 PORT = "4200"  # of the page; the tests' server has a free one
 
