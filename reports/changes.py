@@ -169,27 +169,29 @@ def _of_risk(before: Sequence[Document], now: Sequence[Document]) -> Iterator[Ch
         was = earlier.get(name)
         if name not in RISKS or was is None:
             continue
-        texts = [measured_of(one) for one in (was, gate)]
+        before_text, now_text = measured_of(was), measured_of(gate)
         more = gate["value"] - was["value"]
         worse = more < 0 if gate["relation"] in (">=", ">") else more > 0
         word, mood = ("higher risk", "bad") if worse else ("lower risk", "good")
-        if texts[0] == texts[1]:
+        if before_text == now_text:
             word, mood = SAME, ""
-        yield Change("risk", RISKS[name], texts[0], texts[1], word, mood)
+        yield Change("risk", RISKS[name], before_text, now_text, word, mood)
 
 
 def _of_detail(last: LastRelease, now: Sequence[Document], figures: Document | None) -> Iterator[Change]:
     was, is_ = (_measured(gates).get("ncp") for gates in (last.gates, now))
     if was is not None and is_ is not None:
-        texts = [measured_of(one) for one in (was, is_)]
-        word, mood = _lost(is_["value"] - was["value"], texts)
-        yield Change("detail", "detail lost (NCP), all columns", texts[0], texts[1], word, mood)
+        yield _loss(
+            "detail lost (NCP), all columns",
+            measured_of(was),
+            measured_of(is_),
+            is_["value"] - was["value"],
+        )
     one, other = ((found or {}).get("ncp") or {} for found in (last.figures, figures))
     for name in other:
         if name in one and abs(other[name] - one[name]) >= LEAST_LOSS:
-            texts = [share(one[name]), share(other[name])]
-            word, mood = _lost(other[name] - one[name], texts)
-            yield Change("detail", f"detail lost of {name}", texts[0], texts[1], word, mood)
+            more = other[name] - one[name]
+            yield _loss(f"detail lost of {name}", share(one[name]), share(other[name]), more)
 
 
 def _measured(gates: Sequence[Document]) -> dict[str, Document]:
@@ -202,7 +204,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and isfinite(value)
 
 
-def _lost(more: float, texts: Sequence[str]) -> tuple[str, str]:
-    if texts[0] == texts[1]:
-        return SAME, ""
-    return ("more lost", "open") if more > 0 else ("less lost", "good")
+def _loss(what: str, before: str, now: str, more: float) -> Change:
+    word, mood = ("more lost", "open") if more > 0 else ("less lost", "good")
+    return Change("detail", what, before, now, *((SAME, "") if before == now else (word, mood)))
