@@ -27,7 +27,7 @@ from tasks.repair.round_cache import RoundCache
 from tasks.sorting import stable_order
 from tasks.types import BoolArray, IntArray, PreparedTable
 
-Wanted = tuple[int, BoolArray]  # the number of a release, and which kinds of records
+Choice = tuple[int, BoolArray]  # the number of a release, and which kinds of records
 FEW = 8  # values whose kinds are marked one value after the other
 
 
@@ -124,7 +124,7 @@ class _Differences:
             self._parts[row] = self.kinds.part(self._inside.get(row, np.empty(0, dtype=np.int64)))
         return self._parts[row]
 
-    def wanted(self, k: int) -> list[Wanted]:
+    def wanted(self, k: int) -> list[Choice]:
         """Return for each release with a side that fails the kinds of which one record is to be left out for
         the first such side.
         """
@@ -171,7 +171,7 @@ class _Several:
     kinds: Kinds
     required: Required
 
-    def wanted(self, k: int) -> list[Wanted]:
+    def wanted(self, k: int) -> list[Choice]:
         """Return the kinds of which one record is to be left out for the first value that fails, as above.
 
         With the number of the table, which comes after all releases.

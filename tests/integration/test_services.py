@@ -32,7 +32,7 @@ stages = []
 policy, store, table = map(Path, sys.argv[1:])
 made = release(
     policy, store=store, period="2026Q1", input_path=table,
-    runtime=Runtime(lambda share, words: stages.append(words.partition(":")[0])),
+    runtime=Runtime(lambda share, words: stages.append(words.partition(":")[0].partition(" (step")[0])),
 )
 again = release(policy, store=store, period="2026Q1", input_path=table)
 same = reproduce(ReleaseStore.open(store), made.release_id, table).same
