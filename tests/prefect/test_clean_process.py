@@ -79,7 +79,7 @@ def test_a_server_is_named_by_a_profile_and_prefect_is_not_imported_without_one(
         (
             ["register.yaml", "--input", "old.csv"],
             3,
-            ["  intake ...", "  validation ..."],
+            ["  intake (step 1 of 13) ...", "  validation (step 2 of 13) ..."],
             "old.csv",
         ),
         (["wrong.yaml", "--input", "bad.csv"], 2, [], "wrong.yaml: "),
