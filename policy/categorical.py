@@ -152,7 +152,7 @@ class CodeQuasiIdentifier(CategoricalQuasiIdentifier):
             raise ValueError("values holds a code twice")
         longest = max(map(len, self.values))
         if self.length is not None and longest > self.length:
-            raise ValueError(f"values holds a code of over {self.length} characters, which length allows")
+            raise ValueError(f"length is {self.length}, and values holds a longer code")
         lengths = [longest, *self.prefixes]
         if any(not shorter < longer for longer, shorter in pairwise(lengths)):
             raise ValueError("prefixes must descend from under the length of the longest code")

@@ -25,7 +25,7 @@ from release_store.names import check_period
 from services.checking.columns import column_findings
 from services.checking.findings import Finding, exit_code_of, finding_of
 from services.checking.model import model_findings
-from services.checking.period import date_findings
+from services.checking.period import date_findings, period_in_name
 from services.checking.sources import check_sources, checked_policy
 from services.checking.values import value_findings
 from services.trust import trusted_in
@@ -80,7 +80,7 @@ def check(
         findings += [one for one in more if one not in findings]
     next_command = ""
     if not exit_code_of(findings):
-        next_command = _run_command(policy_path, store, period, input_path)
+        next_command = _run_command(policy_path, store, period or _period_in_name(source, named), input_path)
     shown = "" if source is None else source.shown
     return CheckResult(policy_path, chosen, shown, *counted, tuple(findings), next_command)
 
@@ -136,6 +136,13 @@ def _of_cells(cells: Cells, policy: ReleasePolicy, period: str, place: str) -> l
     if all(cells.has(name) for name in policy.roles.columns_read()):
         findings += model_findings(cells, policy)
     return findings + (date_findings(cells, policy, period) if period else [])
+
+
+def _period_in_name(source: TableSource | None, named: bool) -> str | None:
+    """Return the period in the name of the only file, where no period was named or follows from the day."""
+    if named or source is None or len(source.parts) != 1:
+        return None
+    return period_in_name(source.parts[0].path.name)
 
 
 def _run_command(policy: Path, store: Path, period: str | None, input_path: Location | None) -> str:

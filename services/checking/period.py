@@ -38,6 +38,12 @@ def name_finding(name: str, period: str, where: str) -> Finding | None:
     return Finding(where, "--period", f"is {period}, and the file's name says {found[0]}", _HINT, None)
 
 
+def period_in_name(name: str) -> str | None:
+    """Return the only period in a file's name; None where there is none, or several."""
+    found = {one.upper() for one in _IN_NAME.findall(name)}
+    return found.pop() if len(found) == 1 and all(map(first_day, found)) else None
+
+
 def date_findings(cells: Cells, policy: ReleasePolicy, period: str) -> list[Finding]:
     """Return a warning for each column whose dates lie almost all in one other period of the same form.
 

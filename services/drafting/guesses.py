@@ -34,13 +34,13 @@ SENSITIVE_WORDS = MONEY_WORDS - _set("balance credit") | _set(
 )
 # Sensitive in some tables and known to everybody in others: taken only where nothing plainer is found.
 PERHAPS_SENSITIVE_WORDS = _set("job occupation profession balance credit score grade result cover insurance")
-DEMOGRAPHIC_WORDS = _set(
-    "age birth born birthday birthdate dob sex gender race ethnic ethnicity nationality citizenship country "
+BIRTH_WORDS = _set("birth born birthday birthdate dob geburtsdatum geburtstag geburtsjahr")
+DEMOGRAPHIC_WORDS = BIRTH_WORDS | _set(
+    "age sex gender race ethnic ethnicity nationality citizenship country "
     "marital education degree school schooling zip zipcode postcode postal city town municipality district "
     "plz county region state province place area agglomeration occupation profession job employment "
     "workclass household family children relationship language birthplace housing height"
 )
-BIRTH_WORDS = _set("birth born birthday birthdate dob")
 CODE_WORDS = _set("code id type zip zipcode postcode postal plz category class group")
 
 SMALLEST_NUMBER = 10_000_000  # all whole numbers of a column are as large: they are no amounts

@@ -18,6 +18,7 @@ from tasks.sql import identifier, literal
 # is a value.
 MISSING_TOKENS = (
     *("", "?", "-", "--", ".", "na", "n/a", "n.a.", "null", "nan", "unknown", "not known"),
+    *("k.a.", "k. a.", "keine angabe", "unbekannt"),
     *("#n/a", "#na", "#value!", "#div/0!", "#ref!", "#name?", "#num!", "#null!"),
 )
 MOST_FOLDED = 1000  # values of a column whose case may be changed

@@ -79,6 +79,7 @@ def load_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[Path]) -> Loade
     a cell.
     """
     kinds = [_kind(table) for table in tables]
+    _check_each_once(tables)
     files: list[_File] = []
     shown: list[str] = []
     names: tuple[str, ...] = ()
@@ -105,6 +106,14 @@ def load_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[Path]) -> Loade
         encoding=_same_encoding(tables, files, shown),
         padded_names=any(name != name.strip(BLANKS) for file in files for name in file.written),
     )
+
+
+def _check_each_once(tables: Sequence[Path]) -> None:
+    """Raise UsageError for a file that is given twice: its rows would count twice."""
+    places = [table.resolve() for table in tables]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise UsageError("is given twice", where=str(tables[number]), hint="Give each table once.")
 
 
 def _kind(table: Path) -> str:

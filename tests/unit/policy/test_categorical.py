@@ -134,7 +134,7 @@ def test_bounds_may_be_years_months_or_days() -> None:
             "no value may hold '..', which stands between the ends of a range",
         ),
         ({**CODES, "values": ["1", "1"]}, "values holds a code twice"),
-        ({**CODES, "length": 2}, "values holds a code of over 2 characters, which length allows"),
+        ({**CODES, "length": 2}, "length is 2, and values holds a longer code"),
         ({**CODES, "prefixes": [1, 2]}, "prefixes must descend from under the length of the longest code"),
         ({**CODES, "prefixes": [3]}, "prefixes must descend from under the length of the longest code"),
         ({**CODES, "others": "*"}, "others '*' is a node of the hierarchy: choose another name"),

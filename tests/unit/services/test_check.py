@@ -122,6 +122,23 @@ def test_nothing_is_wrong_and_the_next_command_is_told(checked: Checked, tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("name", "period"),
+    [
+        ("t-2026-01.csv", "2026-01"),
+        ("t-2026q3.csv", "2026Q3"),
+        ("t.csv", None),
+        ("t-2026-01-to-2026-02.csv", None),
+        ("t-2026-13.csv", None),
+    ],
+)
+def test_the_next_command_has_the_period_in_the_name_of_the_file(
+    checked: Checked, name: str, period: str | None
+) -> None:
+    named = f" --period {period}" if period else ""
+    assert f"policy.yaml{named} --input" in checked(table(), period=None, file=name).next_command
+
+
+@pytest.mark.parametrize(
     ("columns", "told"),
     [
         (replaced("id", "p1"), "column 'id': 2 of 40 rows share their key with another row"),

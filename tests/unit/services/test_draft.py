@@ -520,3 +520,11 @@ def test_a_columns_name_becomes_no_line_of_the_draft(tmp_path: Path, breaker: st
     assert not [line for line in text.splitlines() if line.startswith("publication: {")]
     roles = yaml.safe_load(text)["roles"]
     assert name in {*(roles.get("identifiers") or ()), roles.get("key"), *(roles.get("dropped") or ())}
+
+
+def test_a_table_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("age,city\n1,a\n2,b\n")
+    (tmp_path / "link.csv").symlink_to(table)
+    with pytest.raises(UsageError, match="is given twice"):
+        draft(table, tmp_path / "link.csv", trial=False)
