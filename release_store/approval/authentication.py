@@ -15,11 +15,11 @@ from release_store.approval.credentials import Credential, SignedText, Statement
 from release_store.approval.reviewers import AT_LEAST, Reviewers, roster
 from release_store.audit import log as audit
 from release_store.permission import ROLES, Act, Person, refusal
+from release_store.protocol.names import REFUSED
 from release_store.records import Decision, Proof
 
 Connection = duckdb.DuckDBPyConnection
 CHANGED = "people.changed"
-REFUSED = "decision.refused"
 _OBJECT, _ACTOR = "people", "releasegate"
 
 
@@ -143,7 +143,7 @@ def refuse(
     """
     proven = proven and not isinstance(error, Unproven)
     name = {"by": said.by} if proven else {"claimed_by": said.by}
-    payload = {"decision": act, **name, "reason": said.reason, "at": said.at, **said.bound}
+    payload = {**said.bound, "decision": act, **name, "reason": said.reason, "at": said.at}
     audit.append(con, said.by if proven else system_account(), REFUSED, said.object, error.message, payload)
 
 
@@ -173,6 +173,4 @@ def as_signed(decision: Decision, credential: Credential | None) -> Decision:
     """Return a decision bound to what its person saw and when, where a signed text says it."""
     said = as_said(decision_statement(decision, ""), credential)
     bound: dict[str, Any] = dict(said.bound)
-    if bound.keys() != decision_bound(decision).keys():
-        return decision
     return replace(decision, at=said.at, **bound)

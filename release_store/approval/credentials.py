@@ -41,6 +41,7 @@ _LONGEST_TEXT = 20_000
 _HINT_SIGNED = "Give --key FILE, --token-file FILE or --signed TEXT."
 _HINT_HERE = "Give --key FILE or --token-file FILE."
 _HINT_TEXT = "Give the whole line that `releasegate sign` printed."
+_SIGNED_FIELDS = {"statement", "public_key", "signature"}
 _SCRYPT = (1 << 15, 8, 1)  # N, r, p: 32 MiB, a tenth of a second
 
 
@@ -188,11 +189,10 @@ def _read(text: str) -> tuple[Statement, str, str]:
             signed["reason"],
             datetime.fromisoformat(signed["at"]),
         )
-        if canonical_json(said.document()) != canonical_json(signed) or found.keys() != {
-            "statement",
-            "public_key",
-            "signature",
-        }:
+        if canonical_json(said.document()) != canonical_json(signed) or found.keys() != _SIGNED_FIELDS:
+            raise ValueError
+        texts = [said.act, said.store_id, said.object, said.by, said.reason, *said.bound.values()]
+        if not all(isinstance(each, str) for each in texts):
             raise ValueError
         return said, str(found["public_key"]), str(found["signature"])
     except Exception:  # anybody's text: nothing of it is told
@@ -301,10 +301,11 @@ def credential_of(
 def as_said(said: Statement, credential: Credential | None) -> Statement:
     """Return a statement bound to what the person saw and when, where a signed text says it.
 
-    A text that says nothing changes nothing: `prove` refuses it.
+    A text that says nothing, or is bound to other fields, changes nothing: `prove` refuses it.
     """
     if isinstance(credential, SignedText):
         with contextlib.suppress(UsageError):
             signed = credential.said()
-            return replace(said, bound=dict(signed.bound), at=signed.at)
+            if signed.bound.keys() == said.bound.keys():
+                return replace(said, bound=dict(signed.bound), at=signed.at)
     return said

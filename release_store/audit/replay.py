@@ -12,7 +12,7 @@ import duckdb
 from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
-from release_store.protocol.names import ANSWERED, ASKED, CORRECTED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, REFUSED
 from release_store.summary import APPROVAL
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
@@ -190,7 +190,8 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
     number, _, actor, action, subject, reason, text, _, _ = row
     if not log.first:
         log.first = (action, payload)
-    if "state" in payload and "candidate" in payload:
+    moves = action != REFUSED  # what was refused moves nothing, whatever its fields
+    if moves and "state" in payload and "candidate" in payload:
         name, people = str(payload["candidate"]), len(log.people) - 1 if log.people else None
         known = log.candidates.setdefault(name, LoggedCandidate(actor, text, number, people))
         known.state = payload["state"]
@@ -221,5 +222,5 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         release = log.releases.setdefault(subject, LoggedRelease())
         release.published.append(text)
         release.number = release.number or number
-    if "release_state" in payload and "release" in payload:
+    if moves and "release_state" in payload and "release" in payload:
         log.releases.setdefault(str(payload["release"]), LoggedRelease()).state = payload["release_state"]

@@ -9,6 +9,7 @@ PUBLIC_KEY, POLICY = "public-key.pem", "policy.json"
 RELEASE, MANIFEST, PACKAGE = "release/", "manifest.json", "datapackage.json"
 REPORT = "report.html"  # of a release: made when it is published, and no file that gates judge
 CORRECTED = "clock.corrected"
+REFUSED = "decision.refused"  # somebody's word: it changes nothing
 ASKED, ANSWERED = "question.asked", "question.answered"  # about a candidate that awaits approval
 EVENT_FIELDS = ("number", "at", "actor", "action", "object", "reason", "payload", "previous")
 BINDING = ("candidate_digest", "policy_digest", "history_head")

@@ -179,6 +179,7 @@ def _connected(address: PostgresTable) -> Any:
     try:
         return client.connect(
             host=address.host,
+            hostaddr="",  # given, so that no PGHOSTADDR or service file names another machine
             port=address.port,
             dbname=address.database,
             **({"user": address.user} if address.user else {}),

@@ -145,7 +145,7 @@ def test_the_release_of_a_cluster_has_the_bytes_of_one_process(
     check = by_cluster._check_nodes
     monkeypatch.setattr(by_cluster, "_check_nodes", lambda *given: asked.append("nodes") or check(*given))
     stages: list[str] = []
-    runtime = Runtime(lambda _, words: stages.append(words.partition(":")[0]))
+    runtime = Runtime(lambda _, words: stages.append(words.partition(" (step")[0]))
     made = release(policy, store=desk.root, period="2026Q1", input_path=file, runtime=runtime)
     assert made.state == "published", made.message
     assert made.release_id is not None
