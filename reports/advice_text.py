@@ -16,7 +16,7 @@ Document = dict[str, Any]
 POLICY = "POLICY"  # in a command, where the path of the policy is not known
 MEASURED = "passes with {settings}, as measured on this candidate"
 LOOSER = "which is looser, and may need an approval"
-ESTIMATED = "try {settings}; an estimate, which nobody measured"
+ESTIMATED = "try {settings} (an estimate, not measured)"
 
 
 def advice_of(store: ReleaseStore, candidate_id: str) -> tuple[Advice, ...]:

@@ -45,7 +45,7 @@ HINTS = {
 }
 OF_HISTORY = (
     "earlier releases stay known: the detail counts whom they would expose; a larger privacy.k makes wider "
-    "classes and may help, which nobody measured"
+    "classes and may help; that is not measured"
 )
 NO_KEY = "name the column that identifies people in roles.key, so that they can be followed"
 SEE_DETAIL = "nothing was measured that could be compared with a limit: the detail says what is missing"

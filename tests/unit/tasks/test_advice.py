@@ -226,7 +226,7 @@ def test_advice_is_told_with_its_basis() -> None:
         ),
         "command": "releasegate evaluate POLICY --goal 'umr <= 0.25, ncp lowest'",
     }
-    assert advice_sentence(pairwise) == "try method.history: repair; an estimate, which nobody measured"
+    assert advice_sentence(pairwise) == "try method.history: repair (an estimate, not measured)"
 
 
 @given(st.floats(1e-9, 1e6))
