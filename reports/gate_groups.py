@@ -8,6 +8,7 @@ from typing import Any
 
 from policy.text import number_of
 from release_store.records import Verdict
+from tasks.risk.advice import OF_ALL_RELEASES
 
 Document = Mapping[str, Any]
 MODEL = "model"
@@ -51,16 +52,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "population_uniqueness",
         "delta_presence",
     ),
-    "history": (
-        "pairwise",
-        "whole_history",
-        "difference",
-        "size",
-        "person",
-        "person_difference",
-        "worlds",
-        "totals",
-    ),
+    "history": OF_ALL_RELEASES,
     "utility": ("suppression", "ncp"),
 }
 _GROUP_OF = {gate: group for group, gates in GROUPS.items() for gate in gates}
