@@ -11,13 +11,13 @@ from policy.load import parse_policy
 from policy.text import number_of
 from services.drafting.facts import TableFacts, table_facts
 from services.drafting.guesses import (
-    FEW_VALUES,
     MANY_VALUES,
     MONEY_WORDS,
     Guess,
     Role,
     guess_roles,
     hardly_repeats,
+    is_amount,
 )
 from services.drafting.limits import RECODING, gate_lines, method_lines, privacy_lines
 from services.drafting.quasi_identifiers import quasi_identifier_lines
@@ -48,16 +48,16 @@ def draft(table: Path, *more: Path, trial: bool = True) -> str:
             *_head(tables, facts, guesses),
             *_roles(facts, guesses),
             *_expectations(facts, guesses),
-            *privacy_lines(guesses),
+            *privacy_lines(facts, guesses),
         ]
-    lines += _tail(_trial("\n".join(lines), tables[-1]) if trial else None)
-    return "\n".join([*lines, "", *_next(tables)]) + "\n"
+    undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
+    tried = _trial("\n".join(lines), tables[-1]) if trial and not undecided else None
+    lines += _tail(tried, undecided=undecided)
+    return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
 
 
-def _trial(begun: str, table: Path) -> Trial | None:
-    """Try the policy that begins so; None where somebody has to decide something first."""
-    if UNDECIDED in begun:
-        return None
+def _trial(begun: str, table: Path) -> Trial:
+    """Try the policy that begins so."""
     policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", table)
     return try_policy(policy, table)
 
@@ -144,7 +144,7 @@ def _sensitive(guess: Guess) -> Iterator[str]:
     if column.distinct > MANY_VALUES:
         yield "      # So many values can identify a person by themselves: group them by a `query` in source."
     yield f"      stability: {'transient' if money else 'stable'}"
-    if column.numeric and column.distinct > FEW_VALUES:
+    if is_amount(column):
         yield "      type: numeric"
         if hardly_repeats(column):
             yield "      # Most values appear in one row only, which the gate `unique` blocks: round them."
@@ -171,8 +171,10 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield ""
 
 
-def _next(tables: list[Path]) -> Iterator[str]:
+def _next(tables: list[Path], *, undecided: bool) -> Iterator[str]:
     """Say what to run next, for a file name that no shell reads otherwise."""
+    if undecided:
+        yield f"# First replace the lines that are marked {UNDECIDED}: before, the policy does not load."
     names = [table.name for table in tables]
     policy, file = f"{series_of(names)[0]}.yaml", shlex.quote(str(tables[0]))
     period = next(iter(periods_in(names[0])), "FIRST")
@@ -187,10 +189,10 @@ def _plain(file: str) -> str:
     return file if file.isprintable() else "FILE"
 
 
-def _tail(trial: Trial | None) -> Iterator[str]:
+def _tail(trial: Trial | None, *, undecided: bool) -> Iterator[str]:
     yield from method_lines(trial)
     yield ""
-    yield from gate_lines(trial)
+    yield from gate_lines(trial, undecided=undecided)
     yield ""
     yield "# Required approvals; 0 publishes as soon as every gate passes."
     yield "approval: {approvers: 1}"
