@@ -88,7 +88,7 @@ def room_for(share: float) -> float:
     if left <= 0:
         return 1.0
     digits = 1 - math.floor(math.log10(left))
-    return round(1 - math.floor(left * 10**digits + 1e-9) / 10**digits, digits)
+    return round(1 - math.floor(left * 10.0**digits + 1e-9) / 10.0**digits, digits)
 
 
 def method_lines(trial: Trial | None) -> Iterator[str]:
