@@ -121,22 +121,33 @@ def _listed(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
     """Yield a finding for each column that holds values that the policy does not list, or too many values."""
     roles = policy.roles
     for name, qi in roles.categorical.items():
-        if cells.has(name):
+        if cells.has(name) and not _has_only(cells, name, qi.allowed):
             yield from _too_many(cells, name)
             origin = "" if qi.tree is None else qi.tree.origin
             whose = f", whose hierarchy is {origin}" if origin else ""
             field = f"roles.quasi_identifiers.{name}{whose}"
             yield from _not_allowed(cells, policy, name, qi.allowed, field, sensitive=False)
     for name, attribute in roles.sensitive.items():
-        if cells.has(name):
+        if cells.has(name) and not _has_only(cells, name, attribute.allowed):
             if attribute.type == "categorical":
                 yield from _too_many(cells, name)
             yield from _not_allowed(
                 cells, policy, name, attribute.allowed, f"roles.sensitive.{name}", sensitive=True
             )
     for name, values in roles.kept_values.items():
-        if cells.has(name):
+        if cells.has(name) and not _has_only(cells, name, values):
             yield from _not_allowed(cells, policy, name, values, f"roles.kept_values.{name}", sensitive=False)
+
+
+def _has_only(cells: Cells, name: str, allowed: Sequence[str] | None) -> bool:
+    """Tell whether a column's texts are known to be few, and each of them allowed: then nothing is wrong."""
+    if allowed is None or len(allowed) > lengths.MOST_VALUES or name in cells.texts:
+        return False
+    found = cells.all(
+        f"SELECT DISTINCT CAST({identifier(name)} AS VARCHAR) FROM {TABLE} "
+        f"WHERE {identifier(name)} IS NOT NULL LIMIT {len(allowed) + 1}"
+    )
+    return {value for (value,) in found} <= set(allowed)
 
 
 def _too_many(cells: Cells, name: str) -> Iterator[Finding]:

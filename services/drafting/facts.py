@@ -14,6 +14,7 @@ import pandas as pd
 
 from policy.model import Source
 from services.drafting.codes import code_of, lost_zeros
+from services.drafting.linkage import Linkage, link_tables
 from services.drafting.order import order_of
 from services.drafting.sentinels import Sentinels, find_sentinels
 from services.drafting.spreadsheet import changed_bands
@@ -54,7 +55,7 @@ class ColumnFacts:
     marks: tuple[str, ...] = ()  # what over a tenth of the distinct values hold, such as "email"
     dates: bool = False  # every known value begins with a date, or most are dates in `date_format`
     repeats: bool = False  # some value is in several rows of one table
-    distinct_share: float = 0.0  # of the known cells of a table, the largest share of distinct values
+    in_tables: tuple[tuple[int, int], ...] = ()  # of each table: distinct values, and known cells
     largest_missing_share: float = 0.0  # the largest share of rows of a table without a value
     date_format: str | None = None  # of the file's dates, the commonest; as read, all are yyyy-mm-dd
     years: tuple[int, int] | None = None  # of the dates
@@ -73,6 +74,17 @@ class ColumnFacts:
         return 1 - self.known / self.rows
 
     @property
+    def densest(self) -> tuple[int, int]:
+        """The distinct values and the known cells of the table in which values repeat least."""
+        return max(self.in_tables, key=lambda one: one[0] / max(one[1], 1), default=(0, 0))
+
+    @property
+    def distinct_share(self) -> float:
+        """Of the known cells of a table, the largest share of distinct values."""
+        distinct, known = self.densest
+        return distinct / max(known, 1)
+
+    @property
     def unique(self) -> bool:
         """Whether every row of a table has its own value."""
         return self.known == self.rows and not self.repeats
@@ -87,6 +99,7 @@ class TableFacts:
     steps: Steps
     connection: duckdb.DuckDBPyConnection
     fewest_rows: int  # of a table
+    number: str  # the column of `cells` with the number of each row's table
     tables: int = 1
 
     @property
@@ -108,6 +121,16 @@ class TableFacts:
     def missing(self) -> tuple[str, ...]:
         """The ways in which the tables say that a value is unknown."""
         return self.source.missing
+
+    def linkage(self, name: str) -> Linkage:
+        """Return how far the column `name`, unique in each table, links the rows of consecutive tables."""
+        others = [one.name for one in self.columns if one.name != name and one.distinct > 1]
+        return link_tables(self.connection, name, self.number, others)
+
+    def has_blanks(self, name: str) -> bool:
+        """Tell whether some value of a column has a blank inside, as words have and codes do not."""
+        blanks = f"regexp_matches({identifier(name)}, '\\s')"
+        return bool(self.connection.execute(f"SELECT bool_or({blanks}) FROM cells").fetchall()[0][0])
 
     def holders(self, name: str, others: Sequence[str]) -> set[str]:
         """Return those of the columns `others` of which some value holds a value of the column `name`."""
@@ -140,6 +163,7 @@ def table_facts(table: Path, *more: Path) -> Iterator[TableFacts]:
             steps=steps,
             connection=con,
             fewest_rows=min(size for (size,) in sizes),
+            number=loaded.number,
             tables=len(sizes),
         )
 
@@ -159,16 +183,12 @@ def _column(
     most = _row(
         con, f"SELECT max(n) FROM (SELECT count(v) AS n FROM (SELECT {column} AS v FROM cells) GROUP BY v)"
     )[0]
-    repeats, distinct_share, largest_missing_share = _row(
-        con,
+    tables = con.execute(
         f"""
-        SELECT coalesce(bool_or(d < k), false), coalesce(max(d / nullif(k, 0)), 0), max(1 - k / n)
-        FROM (
-            SELECT count(v) AS k, count(DISTINCT v) AS d, count(*) AS n
-            FROM (SELECT {column} AS v, {identifier(loaded.number)} AS t FROM cells) GROUP BY t
-        )
-        """,
-    )
+        SELECT count(DISTINCT v), count(v), count(*)
+        FROM (SELECT {column} AS v, {identifier(loaded.number)} AS t FROM cells) GROUP BY t ORDER BY t
+        """
+    ).fetchall()
     numeric = known > 0 and numbers == known and coded == 0
     looked_at = [
         row[0]
@@ -193,9 +213,9 @@ def _column(
         high=high if numeric else 0.0,
         marks=tuple(sorted(marks, key=lambda kind: -marks[kind])),
         dates=known > 0 and (date_format is not None or all(map(DATE.match, looked_at))),
-        repeats=bool(repeats),
-        distinct_share=distinct_share,
-        largest_missing_share=largest_missing_share,
+        repeats=any(different < cells for different, cells, _ in tables),
+        in_tables=tuple((different, cells) for different, cells, _ in tables),
+        largest_missing_share=max(1 - cells / size for _, cells, size in tables),
         date_format=date_format,
         years=years if date_format or all_dates else None,
         all_dates=all_dates,

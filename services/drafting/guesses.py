@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts
+from services.drafting.linkage import Linkage
 from services.drafting.words import words_of
 from tasks.intake.columns import display_column
 
@@ -60,14 +62,18 @@ class Guess:
 
 def guess_roles(facts: TableFacts) -> list[Guess]:
     """Guess every column's role, in the table's order."""
-    key = _key(facts) or _repeated_key(facts)
+    links = _links(facts)
+    key = _key(facts, links) or _repeated_key(facts)
     plain = any(_recognised(column, SENSITIVE_WORDS) for column in facts.columns if column is not key)
     sensitive = SENSITIVE_WORDS if plain else PERHAPS_SENSITIVE_WORDS
-    first = [_by_name(column, key, sensitive) for column in facts.columns]
+    first = [
+        _by_link(column, key, links.get(column.name)) or _by_name(column, key, sensitive)
+        for column in facts.columns
+    ]
     described = sum(guess is not None and guess.role == "quasi-identifier" for guess in first)
     guesses: list[Guess] = []
     for column, named in zip(facts.columns, first, strict=True):
-        guess = named or _by_counts(column, described, facts.rows if key is None else key.distinct)
+        guess = named or _by_counts(column, described, key)
         described += named is None and guess.role == "quasi-identifier"
         guesses.append(guess)
     return _without_single_amounts(_without_names(facts, guesses))
@@ -82,7 +88,7 @@ def _without_single_amounts(guesses: list[Guess]) -> list[Guess]:
         Guess(
             one.column,
             "dropped",
-            f"{one.why}, but {_values(one.column)} {_known(one.column)} identify people, which the gate "
+            f"{one.why}, but {_densest(one.column)} identify people, which the gate "
             "`unique` blocks: to publish it as sensitive, round it by a `query` in source",
         )
         if one in single
@@ -115,9 +121,42 @@ def _without_names(facts: TableFacts, guesses: list[Guess]) -> list[Guess]:
     ]
 
 
-def _key(facts: TableFacts) -> ColumnFacts | None:
-    """Return the column that may follow a person: unique, complete, and named like a key."""
-    found = [c for c in facts.columns if c.unique and _named_like_a_key(c)]
+def _links(facts: TableFacts) -> dict[str, Linkage]:
+    """Return how far each column that may be a key links the rows of one table to the next one's."""
+    if facts.tables == 1:
+        return {}
+    return {
+        column.name: facts.linkage(column.name)
+        for column in facts.columns
+        if column.unique and (_named_like_a_key(column) or _may_be_a_key(column, facts))
+    }
+
+
+def _may_be_a_key(column: ColumnFacts, facts: TableFacts) -> bool:
+    """Tell whether values could be numbers of people, whatever the column's name, if it says nothing else."""
+    if "insurance" in column.marks:
+        return True
+    other = words_of(column.name) & (IDENTIFIER_WORDS | SENSITIVE_WORDS | DEMOGRAPHIC_WORDS)
+    measured = column.numeric and not column.integer
+    plain = not (other or measured or column.marks or column.dates)
+    return plain and column.densest[0] > MANY_VALUES and not facts.has_blanks(column.name)
+
+
+def _key(facts: TableFacts, links: Mapping[str, Linkage]) -> ColumnFacts | None:
+    """Return the column that may follow a person: unique, complete, and named like a key.
+
+    Of several tables, it may have any name if equal values are the same people's, and none if they are
+    different people's.
+    """
+    unknown = Linkage()
+    following = [one for one in facts.columns if links.get(one.name, unknown).of_people]
+    if following:
+        return max(following, key=lambda column: (_about_people(column), _named_like_a_key(column)))
+    found = [
+        column
+        for column in facts.columns
+        if column.unique and _named_like_a_key(column) and not links.get(column.name, unknown).of_nobody
+    ]
     best = max(found, key=_about_people, default=None)
     # A number of each visit follows nobody where another column tells whose the visits are.
     repeated = _repeated_key(facts)
@@ -150,7 +189,7 @@ def _named_like_a_key(column: ColumnFacts) -> bool:
 
 
 def _nearly_unique(column: ColumnFacts) -> bool:
-    return column.distinct > FEW_VALUES and column.distinct_share > 0.5
+    return column.densest[0] > FEW_VALUES and column.distinct_share > 0.5
 
 
 def _is_a_number_of_somebody(column: ColumnFacts) -> bool:
@@ -166,6 +205,25 @@ def _recognised(column: ColumnFacts, words: frozenset[str]) -> bool:
     own = words_of(column.name)
     free_text = _nearly_unique(column) and (not column.numeric or _is_a_number_of_somebody(column))
     return bool(own & words) and not own & IDENTIFIER_WORDS and column.distinct >= 2 and not free_text
+
+
+def _by_link(column: ColumnFacts, key: ColumnFacts | None, link: Linkage | None) -> Guess | None:
+    """Guess from what equal values have in common in consecutive tables, if that is certain."""
+    if link is not None and link.of_people and column is key:
+        named = ", and named like a key" if _named_like_a_key(column) else ""
+        return Guess(
+            column,
+            "key",
+            f"unique in each table{named}: {link.shared:.0%} of its values are in the next table, where "
+            f"{display_column(link.column)} is the same for {link.agreement:.1%} of them",
+        )
+    if link is not None and link.of_nobody:
+        return Guess(
+            column,
+            "dropped",
+            "unique in each table, but the same value is another person's in the next table: it numbers rows",
+        )
+    return None
 
 
 def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[str]) -> Guess | None:
@@ -191,7 +249,7 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
     elif _recognised(column, sensitive):
         guess = Guess(column, "sensitive", _says(words & sensitive))
     elif words & DEMOGRAPHIC_WORDS and not column.numeric and _nearly_unique(column):
-        guess = Guess(column, "identifier", f"nearly unique text: {_values(column)} {_known(column)}")
+        guess = Guess(column, "identifier", f"nearly unique text: {_densest(column)}")
     elif words & DEMOGRAPHIC_WORDS:
         guess = Guess(column, "quasi-identifier", _says(words & DEMOGRAPHIC_WORDS))
     return guess
@@ -209,18 +267,34 @@ def _known(column: ColumnFacts) -> str:
     return f"in {number_of(column.known, 'row')}"
 
 
-def _by_counts(column: ColumnFacts, described: int, people: int) -> Guess:
+def _densest(column: ColumnFacts) -> str:
+    """Say how many values the table has in which they repeat least."""
+    distinct, known = column.densest
+    table = " of a table" if len(column.in_tables) > 1 else ""
+    return f"{number_of(distinct, 'distinct value')} in {number_of(known, 'row')}{table}"
+
+
+def _for_people(column: ColumnFacts, key: ColumnFacts | None) -> tuple[int, int]:
+    """Return the values and the people of the table in which there are most values for each person."""
+    if key is None:
+        return column.densest
+    values, people = (tuple(n for n, _ in one.in_tables) for one in (column, key))
+    return max(zip(values, people, strict=True), key=lambda one: one[0] / max(one[1], 1))
+
+
+def _by_counts(column: ColumnFacts, described: int, key: ColumnFacts | None) -> Guess:
     """Guess from how many values there are, and how many people.
 
     `described` quasi-identifiers were found by name or before.
     """
+    own, people = _for_people(column, key)
     distinct = _values(column)
     kind = "numbers" if column.numeric else "text"
     if _is_a_number_of_somebody(column) if column.numeric else _nearly_unique(column):
-        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} {_known(column)}")
-    if column.distinct > max(FEW_VALUES, people / 2) and not column.numeric:
-        all_people = number_of(people, "person", "people")
-        return Guess(column, "identifier", f"nearly unique {kind}: {distinct} for {all_people}")
+        return Guess(column, "identifier", f"nearly unique {kind}: {_densest(column)}")
+    if own > max(FEW_VALUES, people / 2) and not column.numeric:
+        values, each = number_of(own, "distinct value"), number_of(people, "person", "people")
+        return Guess(column, "identifier", f"nearly unique {kind}: {values} for {each}")
     if column.distinct > FEW_VALUES:
         return Guess(column, "dropped", f"not recognised: {distinct}")
     if column.missing_share > 0.5:

@@ -140,16 +140,19 @@ class _Columns:
     @property
     def selection(self) -> str:
         """The SQL of all columns of `TABLE`."""
-        dates = [
-            f"left(CAST({identifier(name)} AS VARCHAR), {LONGEST_DATE}) AS {identifier(name)}"
-            for name in self.dated
-        ]
+        dates = [f"{_beginning(name)} AS {identifier(name)}" for name in self.dated]
         cells = [f"{self._cell(name)} AS {identifier(name)}" for name in self.wanted]
         return ", ".join([*cells, *dates]) or "NULL AS nothing"
 
     def _cell(self, name: str) -> str:
         cell = column_expression(self.policy, name, self.types[name])
         return f"CASE WHEN NOT isnan({cell}) THEN {cell} END" if name in self.native else cell
+
+
+def _beginning(name: str) -> str:
+    """Return the SQL of the first LONGEST_DATE characters of a cell; so many bytes are no more characters."""
+    text = f"CAST({identifier(name)} AS VARCHAR)"
+    return f"CASE WHEN strlen({text}) <= {LONGEST_DATE} THEN {text} ELSE left({text}, {LONGEST_DATE}) END"
 
 
 def _of_parts(

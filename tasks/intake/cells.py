@@ -11,6 +11,7 @@ from tasks.sql import identifier, literal
 
 NO_CELL = "\0"  # stands in no file that passed `check_text`
 BLANKS = " \t\r\n\u00a0\u202f"  # the last two are blanks at which no line is broken
+FEW_MARKS = 16  # of a missing value: comparisons with each cost less than one search among all
 FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465  # 1900-03-01, from which spreadsheets agree, and 9999-12-31
 _BETWEEN = "\x1f"  # the control character between units
 _ANY_BLANK = "[ \u00a0\u202f]"
@@ -21,10 +22,16 @@ def stripped(text: str) -> str:
     return f"trim({text}, {literal(BLANKS)})"
 
 
-def known(text: str, missing: Sequence[str]) -> str:
-    """Return the SQL of a text, NULL where it is one of the marks of a missing value."""
+def known(text: str, missing: Sequence[str], *, stored: bool = False) -> str:
+    """Return the SQL of a text, NULL where it is one of the marks of a missing value.
+
+    A `stored` text costs nothing to read again; any other is computed as often as it stands there.
+    """
     if not missing:
         return text
+    if len(missing) == 1 or (stored and len(missing) <= FEW_MARKS):
+        differs = " AND ".join(f"{text} <> {literal(mark)}" for mark in missing)
+        return f"CASE WHEN {differs} THEN {text} END"
     # Neither NOT IN nor list_contains: DuckDB makes a join of five texts or more, and rows lose their order.
     # Nor nullif: it stands for its first text twice, and one in another has twice as many.
     marks = literal("".join(f"{_BETWEEN}{mark}" for mark in missing) + _BETWEEN)
@@ -39,7 +46,7 @@ def text_cell(name: str, text: str, source: Source, missing: Sequence[str]) -> s
     """
     if source.strip:
         text = stripped(text)
-    text = known(text, missing)
+    text = known(text, missing, stored=not source.strip)
     if case := source.case.get(name):
         text = f"{case}({text})"
     if values := source.values.get(name):
@@ -113,7 +120,7 @@ def renamed(names: Sequence[str], source: Source) -> str:
 def _loaded(name: str, source: Source) -> str:
     column = identifier(name)
     text = stripped(column) if source.strip else column
-    return f"{known(text, source.missing or (NO_CELL,))} AS {column}"
+    return f"{known(text, source.missing or (NO_CELL,), stored=not source.strip)} AS {column}"
 
 
 def _with_values(text: str, values: Mapping[str, Iterable[str]]) -> str:

@@ -16,7 +16,7 @@ from policy.errors import InputError
 from policy.load import policy_document
 from policy.loosening import loosened
 from policy.model import ReleasePolicy, Source
-from tasks.intake.cells import number_text, text_cell
+from tasks.intake.cells import FEW_MARKS, known, number_text, text_cell
 from tasks.intake.read import read_table
 
 DATABASE = duckdb.connect(config={"threads": 1})
@@ -262,3 +262,13 @@ def test_strip_and_case_do_what_python_does(texts: list[str]) -> None:
     steps = Source(strip=True, case={"sex": "lower"})
     found = evaluated(text_cell("sex", "t", steps, [""]), texts)
     assert found == [text.strip(" \t\u00a0").lower() or None for text in texts]
+
+
+@pytest.mark.parametrize("many", [1, 2, FEW_MARKS, FEW_MARKS + 1])
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_cell_is_missing_where_it_is_a_whole_mark_however_many_there_are(many: int, stored: bool) -> None:
+    marks = ["", "n/a", "it's", *(f"mark {n}" for n in range(many))][:many]
+    texts = [*marks, "n", "/a", "it", "mark", f"{marks[-1]} ", "N/A", None]
+    query = f"SELECT {known('cell', marks, stored=stored)} FROM (SELECT unnest(?::VARCHAR[]) AS cell)"
+    found = [cell for (cell,) in DATABASE.execute(query, [texts]).fetchall()]
+    assert found == [None if text in marks else text for text in texts]
