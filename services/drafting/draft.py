@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from policy.load import parse_policy
 from policy.text import number_of
+from services.drafting.changes import Change, changes_of
 from services.drafting.facts import TableFacts, table_facts
 from services.drafting.guesses import (
     FEW_VALUES,
     MANY_VALUES,
-    MONEY_WORDS,
     Guess,
     Role,
     guess_roles,
     hardly_repeats,
 )
-from services.drafting.limits import RECODING, gate_lines, method_lines, privacy_lines
+from services.drafting.limits import (
+    RECODING,
+    gate_lines,
+    method_lines,
+    privacy_lines,
+    stability_of,
+    worlds_line,
+)
 from services.drafting.quasi_identifiers import quasi_identifier_lines
-from services.drafting.series import periods_in, series_of
+from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
+from services.drafting.series import period_of, series_of
 from services.drafting.source_lines import source_lines
 from services.drafting.trial import Trial, try_policy
-from services.drafting.words import words_of
 from services.drafting.yaml_text import scalar as _scalar
 
 UNDECIDED = "DECIDE"
@@ -36,22 +43,39 @@ def draft(table: Path, *more: Path, trial: bool = True) -> str:
     It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
     50 values; never a value of another column, but for customary ways to write that one is unknown. The
     policy is tried on the last table, unless `trial` is false: its method is the one that loses least, and
-    its limits are those that the table keeps. Where no sensitive attribute or no quasi-identifier is
-    recognised, a line marked DECIDE stands in its place, and the policy does not load until a person has
+    its limits are those that the table keeps, by itself and beside a release of the table before it. Where
+    no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE stands in its place, and the policy does not load until a person has
     replaced it. Raises UsageError where there is no such file, InputError where one is no table or lacks a
     column of another.
     """
     tables = [table, *more]
     with table_facts(table, *more) as facts:
         guesses = guess_roles(facts)
+        changes = _changes(facts, guesses)
         lines = [
             *_head(tables, facts, guesses),
-            *_roles(facts, guesses),
+            *_roles(facts, guesses, changes),
             *_expectations(facts, guesses),
             *privacy_lines(guesses),
         ]
-    lines += _tail(_trial("\n".join(lines), tables[-1]) if trial else None)
+        n_last_two = sum(facts.sizes[-2:])
+    begun, expected = "\n".join(lines), worlds_line(guesses, changes)
+    first = _trial(begun, tables[-1]) if trial else None
+    second = None
+    if first is not None and not first.best.problem and len(tables) > 1 and n_last_two <= MOST_ROWS:
+        gates = ["gates:", *([] if expected is None else [expected])]
+        second = second_release("\n".join([begun, *method_lines(first), *gates]), tables[-2], tables[-1])
+    lines += _tail(first, second, expected)
     return "\n".join([*lines, "", *_next(tables)]) + "\n"
+
+
+def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
+    """Return how many people's values changed, of columns that are published; none if nobody is followed."""
+    keys = [guess.column for guess in guesses if guess.role == "key"]
+    if facts.tables == 1 or not keys or not keys[0].unique:
+        return {}
+    published = [guess.column.name for guess in guesses if guess.role in ("quasi-identifier", "sensitive")]
+    return changes_of(facts.connection, keys[0].name, facts.number, published)
 
 
 def _trial(begun: str, table: Path) -> Trial | None:
@@ -83,7 +107,7 @@ def _head(tables: list[Path], facts: TableFacts, guesses: list[Guess]) -> Iterat
     yield from source_lines(facts, guesses, file)
 
 
-def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+def _roles(facts: TableFacts, guesses: list[Guess], changes: Mapping[str, Change]) -> Iterator[str]:
     def having(role: Role) -> list[Guess]:
         return [guess for guess in guesses if guess.role == role]
 
@@ -104,6 +128,7 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     for guess in described:
         beside = [one.column.name for one in described if one is not guess]
         yield from quasi_identifier_lines(facts, guess, beside)
+        yield from _changed(changes.get(guess.column.name))
     if not having("quasi-identifier"):
         yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
         yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
@@ -112,7 +137,7 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield "  # stability: stable where a person's value stays in later releases, transient where it may not."
     yield "  sensitive:"
     for guess in having("sensitive"):
-        yield from _sensitive(guess)
+        yield from _sensitive(guess, changes.get(guess.column.name))
     if not having("sensitive"):
         yield f"    # {UNDECIDED}: no column was recognised. Name at least one, and take it out of its list."
         what = "name the sensitive column, and say stable or transient"
@@ -135,15 +160,22 @@ def _names(field: str, guesses: list[Guess]) -> Iterator[str]:
         yield f"    - {_scalar(guess.column.name)} # {guess.why}"
 
 
-def _sensitive(guess: Guess) -> Iterator[str]:
+def _changed(change: Change | None) -> Iterator[str]:
+    """Say how many people's values changed between two tables."""
+    if change is not None and change.changed:
+        people = number_of(change.people, "person", "people")
+        yield f"      # Of {people} in two tables, {change.share:.1%} have another value in the later one."
+
+
+def _sensitive(guess: Guess, change: Change | None) -> Iterator[str]:
     column = guess.column
-    money = bool(words_of(column.name) & MONEY_WORDS)
     yield f"    {_scalar(column.name)}:"
     distinct, most = number_of(column.distinct, "distinct value"), number_of(column.most, "row")
     yield f"      # {guess.why}; {distinct}, the most frequent in {most}"
     if column.distinct > MANY_VALUES:
         yield "      # So many values can identify a person by themselves: group them by a `query` in source."
-    yield f"      stability: {'transient' if money else 'stable'}"
+    yield from _changed(change)
+    yield f"      stability: {stability_of(column.name, change)}"
     if column.numeric and column.distinct > FEW_VALUES:
         yield "      type: numeric"
         if hardly_repeats(column):
@@ -175,7 +207,7 @@ def _next(tables: list[Path]) -> Iterator[str]:
     """Say what to run next, for a file name that no shell reads otherwise."""
     names = [table.name for table in tables]
     policy, file = f"{series_of(names)[0]}.yaml", shlex.quote(str(tables[0]))
-    period = next(iter(periods_in(names[0])), "FIRST")
+    period = period_of(names[0], names) or "FIRST"
     yield f"# Next, once the roles are checked and this is saved as {policy}:"
     yield "#   releasegate init"
     yield f"#   releasegate check {policy} --input {_plain(file)}"
@@ -187,10 +219,12 @@ def _plain(file: str) -> str:
     return file if file.isprintable() else "FILE"
 
 
-def _tail(trial: Trial | None) -> Iterator[str]:
+def _tail(trial: Trial | None, second: SecondRelease | None, worlds: str | None) -> Iterator[str]:
     yield from method_lines(trial)
     yield ""
-    yield from gate_lines(trial)
+    yield from gate_lines(trial, second)
+    if worlds is not None:
+        yield worlds
     yield ""
     yield "# Required approvals; 0 publishes as soon as every gate passes."
     yield "approval: {approvers: 1}"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from services.drafting.guesses import Guess
+from services.drafting.changes import Change
+from services.drafting.guesses import MONEY_WORDS, Guess
+from services.drafting.second_release import SecondRelease
 from services.drafting.trial import METHODS, Trial, Tried
+from services.drafting.words import words_of
 from services.drafting.yaml_text import scalar
 
 RECODING = "hierarchy"
@@ -15,6 +18,8 @@ K = 8
 E = 3
 P_MAX = 0.8
 STEP = 0.05
+ROOM = 1.1  # a limit over what was measured, for tables to come
+MOST_CHANGED = 0.5  # of the people in two tables, up to which a value is called stable
 ERR, NCP, SUPPRESSION = 0.10, 0.20, 0.05  # the least limits that are drafted
 
 
@@ -39,6 +44,32 @@ def room_for(share: float) -> float:
     wanted = 1 - (1 - share) / 3
     rounded = math.ceil(wanted / STEP - 1e-9) * STEP
     return max(P_MAX, round(rounded, 2) if rounded < 1 else math.ceil(wanted * 1000) / 1000)
+
+
+def stability_of(name: str, change: Change | None) -> str:
+    """Return `transient` for amounts of money, and where most people's values changed; else `stable`."""
+    most_changed = change is not None and change.share > MOST_CHANGED
+    return "transient" if most_changed or words_of(name) & MONEY_WORDS else "stable"
+
+
+def worlds_line(guesses: Sequence[Guess], changes: Mapping[str, Change]) -> str | None:
+    """Write for what share of people attackers must allow that a stable value changed; None for nobody."""
+    sensitive = {guess.column.name for guess in guesses if guess.role == "sensitive"}
+    shares = [
+        change.share
+        for name, change in changes.items()
+        if name in sensitive and stability_of(name, change) == "stable"
+    ]
+    if not max(shares, default=0.0):
+        return None
+    return (
+        f"  worlds: {{changes: {limit_over(max(shares)):g}}} # of stable values, measured: {max(shares):.3f}"
+    )
+
+
+def limit_over(measured: float, least: float = 0.0) -> float:
+    """Return a limit over what was measured, with room for tables to come: a multiple of STEP, or `least`."""
+    return round(min(1.0, max(least, math.ceil(measured * ROOM / STEP - 1e-9) * STEP)), 2)
 
 
 def method_lines(trial: Trial | None) -> Iterator[str]:
@@ -74,20 +105,28 @@ def _outcome(one: Tried) -> str:
     return f"NCP {one.ncp:.1%}{failing}"
 
 
-def gate_lines(trial: Trial | None) -> Iterator[str]:
-    """Write the limits of the gates: what the whole table measured, and a tenth more."""
+def gate_lines(trial: Trial | None, second: SecondRelease | None = None) -> Iterator[str]:
+    """Write the limits of the gates: what the tables measured, and a tenth more."""
     yield "# Measured on the staged files; over a limit, nothing is published."
+    passes = second is not None and not second.problem and not second.failing
     if trial is not None and not trial.best.problem:
-        yield "# The limits are what this table measured with this method, a tenth more, and rounded up. They"
-        yield "# say what is possible, not what is safe: the owner of the data decides that."
+        which = "the last table measured, by itself and beside the one before it" if passes else "the table measured with this method"
+        yield f"# The limits are what {which},"
+        yield "# a tenth more, and rounded up. They say what is possible, not what is safe: the owner of the"
+        yield "# data decides that."
         if trial.best.failing:
             yield f"# These gates fail on this table, and block it: {', '.join(trial.best.failing)}."
+    if second is not None and not passes:
+        yield "# Beside a release of the table before it, this table is not published:"
+        yield f"#   {second.problem or 'it fails ' + ', '.join(second.failing)}"
+        yield "# `releasegate run` with both tells why. There is more room with fewer quasi-identifiers, and"
+        yield "# with sensitive numbers in groups (a `query` in source)."
     yield "gates:"
-    limits = {"err": ERR, "ncp": NCP, "suppression": SUPPRESSION}
-    for gate, least in limits.items():
-        if trial is None:
-            yield f"  {gate}: {{max: {least:g}}}"
-            continue
-        measured = trial.best.measured.get(gate)
-        told = "" if measured is None else f" # measured: {measured:.3f}"
-        yield f"  {gate}: {{max: {trial.limit(gate, least):g}}}{told}"
+    for gate, least in {"err": ERR, "ncp": NCP, "suppression": SUPPRESSION}.items():
+        found = [
+            one.measured[gate]
+            for one in (trial.best if trial is not None else None, second if passes else None)
+            if one is not None and gate in one.measured
+        ]
+        told = f" # measured: {', '.join(f'{value:.3f}' for value in found)}" if found else ""
+        yield f"  {gate}: {{max: {limit_over(max(found, default=0.0), least):g}}}{told}"
