@@ -1,4 +1,4 @@
-"""Bounds of numbers, found in a table and rounded outwards."""
+"""Bounds and ranges of numbers, found in a table and rounded."""
 
 from __future__ import annotations
 
@@ -20,10 +20,18 @@ def rounded_outwards(column: ColumnFacts) -> tuple[str, str] | None:
     )
     if not (low <= column.low and high >= column.high and math.isfinite(high - low)):
         low, high = column.low, column.high
-    return _number(low), _number(high)
+    return yaml_number(low), yaml_number(high)
 
 
-def _number(value: float) -> str:
+def rounded_down(value: float) -> float:
+    """Return the greatest of 1, 2, 5, 10, 20 and so on that is at most a value of 1 or more; else 1."""
+    if value < 1:
+        return 1.0
+    scale = 10.0 ** math.floor(math.log10(value))
+    return max(scale * step for step in (1, 2, 5) if scale * step <= max(value, scale))
+
+
+def yaml_number(value: float) -> str:
     """Write a number that YAML reads as one: an exponent needs a point before it."""
     if value == int(value) and abs(value) < 2**53:
         return str(int(value))

@@ -11,22 +11,16 @@ from policy.load import parse_policy
 from policy.text import number_of
 from services.drafting.changes import Change, changes_of
 from services.drafting.facts import TableFacts, table_facts
+from services.drafting.gate_limits import gate_lines, stability_of, worlds_line
 from services.drafting.guesses import (
-    FEW_VALUES,
     MANY_VALUES,
     Guess,
     Role,
     guess_roles,
     hardly_repeats,
+    is_amount,
 )
-from services.drafting.limits import (
-    RECODING,
-    gate_lines,
-    method_lines,
-    privacy_lines,
-    stability_of,
-    worlds_line,
-)
+from services.drafting.limits import RECODING, method_lines, privacy_lines
 from services.drafting.quasi_identifiers import quasi_identifier_lines
 from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
 from services.drafting.series import period_of, series_of
@@ -44,9 +38,9 @@ def draft(table: Path, *more: Path, trial: bool = True) -> str:
     50 values; never a value of another column, but for customary ways to write that one is unknown. The
     policy is tried on the last table, unless `trial` is false: its method is the one that loses least, and
     its limits are those that the table keeps, by itself and beside a release of the table before it. Where
-    no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE stands in its place, and the policy does not load until a person has
-    replaced it. Raises UsageError where there is no such file, InputError where one is no table or lacks a
-    column of another.
+    no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE stands in its place, and
+    the policy does not load until a person has replaced it. Raises UsageError where there is no such file,
+    InputError where one is no table or lacks a column of another.
     """
     tables = [table, *more]
     with table_facts(table, *more) as facts:
@@ -56,17 +50,18 @@ def draft(table: Path, *more: Path, trial: bool = True) -> str:
             *_head(tables, facts, guesses),
             *_roles(facts, guesses, changes),
             *_expectations(facts, guesses),
-            *privacy_lines(guesses),
+            *privacy_lines(facts, guesses),
         ]
         n_last_two = sum(facts.sizes[-2:])
-    begun, expected = "\n".join(lines), worlds_line(guesses, changes)
-    first = _trial(begun, tables[-1]) if trial else None
+    undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
+    begun, worlds = "\n".join(lines), worlds_line(guesses, changes)
+    first = _trial(begun, tables[-1]) if trial and not undecided else None
     second = None
     if first is not None and not first.best.problem and len(tables) > 1 and n_last_two <= MOST_ROWS:
-        gates = ["gates:", *([] if expected is None else [expected])]
+        gates = ["gates:", *([] if worlds is None else [worlds])]
         second = second_release("\n".join([begun, *method_lines(first), *gates]), tables[-2], tables[-1])
-    lines += _tail(first, second, expected)
-    return "\n".join([*lines, "", *_next(tables)]) + "\n"
+    lines += _tail(first, second, worlds, undecided=undecided)
+    return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
 
 
 def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
@@ -78,10 +73,8 @@ def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
     return changes_of(facts.connection, keys[0].name, facts.number, published)
 
 
-def _trial(begun: str, table: Path) -> Trial | None:
-    """Try the policy that begins so; None where somebody has to decide something first."""
-    if UNDECIDED in begun:
-        return None
+def _trial(begun: str, table: Path) -> Trial:
+    """Try the policy that begins so."""
     policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", table)
     return try_policy(policy, table)
 
@@ -176,7 +169,7 @@ def _sensitive(guess: Guess, change: Change | None) -> Iterator[str]:
         yield "      # So many values can identify a person by themselves: group them by a `query` in source."
     yield from _changed(change)
     yield f"      stability: {stability_of(column.name, change)}"
-    if column.numeric and column.distinct > FEW_VALUES:
+    if is_amount(column):
         yield "      type: numeric"
         if hardly_repeats(column):
             yield "      # Most values appear in one row only, which the gate `unique` blocks: round them."
@@ -203,8 +196,10 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield ""
 
 
-def _next(tables: list[Path]) -> Iterator[str]:
+def _next(tables: list[Path], *, undecided: bool) -> Iterator[str]:
     """Say what to run next, for a file name that no shell reads otherwise."""
+    if undecided:
+        yield f"# First replace the lines that are marked {UNDECIDED}: before, the policy does not load."
     names = [table.name for table in tables]
     policy, file = f"{series_of(names)[0]}.yaml", shlex.quote(str(tables[0]))
     period = period_of(names[0], names) or "FIRST"
@@ -219,10 +214,12 @@ def _plain(file: str) -> str:
     return file if file.isprintable() else "FILE"
 
 
-def _tail(trial: Trial | None, second: SecondRelease | None, worlds: str | None) -> Iterator[str]:
+def _tail(
+    trial: Trial | None, second: SecondRelease | None, worlds: str | None, *, undecided: bool
+) -> Iterator[str]:
     yield from method_lines(trial)
     yield ""
-    yield from gate_lines(trial, second)
+    yield from gate_lines(trial, second, undecided=undecided)
     if worlds is not None:
         yield worlds
     yield ""

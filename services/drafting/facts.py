@@ -136,6 +136,46 @@ class TableFacts:
         others = [one.name for one in self.columns if one.name != name and one.distinct > 1]
         return link_tables(self.connection, name, self.number, others)
 
+    def common_shares(self, name: str, n: int, key: str | None = None) -> tuple[float, ...]:
+        """Return the shares of a table's rows that have its commonest value, or one of its two commonest, and
+        so on to `n`, each of the table where it is largest; a missing value counts as one.
+
+        With a `key`, the first share is that of the people who have the value in some row, if it is larger.
+        """
+        cell, table = identifier(name), identifier(self.number)
+        found = self.connection.execute(
+            f"""
+            SELECT max(share) FROM (
+                SELECT rank, sum(c) OVER (PARTITION BY t ORDER BY rank) / total AS share FROM (
+                    SELECT t, c, sum(c) OVER (PARTITION BY t) AS total,
+                           row_number() OVER (PARTITION BY t ORDER BY c DESC) AS rank
+                    FROM (SELECT {table} AS t, count(*) AS c FROM cells GROUP BY {table}, {cell})
+                )
+            ) WHERE rank <= {n} GROUP BY rank ORDER BY rank
+            """
+        ).fetchall()
+        shares = tuple(share for (share,) in found)
+        shares += (1.0,) * (n - len(shares))
+        return shares if key is None else (max(shares[0], self._share_of_people(name, key)), *shares[1:])
+
+    def _share_of_people(self, name: str, key: str) -> float:
+        cell, table = identifier(name), identifier(self.number)
+        people = f"SELECT {table} AS t, count(DISTINCT {identifier(key)}) AS n FROM cells GROUP BY {table}"
+        query = f"SELECT max(a.n / b.n) FROM ({people}, {cell}) AS a JOIN ({people}) AS b USING (t)"
+        return float(self.connection.execute(query).fetchall()[0][0])
+
+    def middle_range(self, name: str) -> float:
+        """Return a numeric column's range without the tenth at each end, where it is least in a table."""
+        number = is_number(identifier(name), self.source)
+        query = f"""
+            SELECT min(high - low) FROM (
+                SELECT quantile_cont({number}, 0.9) AS high, quantile_cont({number}, 0.1) AS low
+                FROM cells GROUP BY {identifier(self.number)}
+            )
+            """
+        found = self.connection.execute(query).fetchall()[0][0]
+        return float(found or 0.0)
+
     def has_blanks(self, name: str) -> bool:
         """Tell whether some value of a column has a blank inside, as words have and codes do not."""
         blanks = f"regexp_matches({identifier(name)}, '\\s')"

@@ -102,6 +102,11 @@ def hardly_repeats(column: ColumnFacts) -> bool:
     return column.numeric and _nearly_unique(column)
 
 
+def is_amount(column: ColumnFacts) -> bool:
+    """Tell whether a sensitive column holds numbers in whose range a class can differ."""
+    return column.numeric and column.distinct > FEW_VALUES and column.high - column.low >= 1
+
+
 def _without_names(facts: TableFacts, guesses: list[Guess]) -> list[Guess]:
     """Make identifiers of the texts that hold values of others."""
     texts = [

@@ -1,75 +1,87 @@
-"""Draft a policy's privacy model, method and gates, from counts and from a trial on the table."""
+"""Draft a policy's privacy model and method, from counts and from a trial on the table."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from services.drafting.changes import Change
-from services.drafting.guesses import MONEY_WORDS, Guess
-from services.drafting.second_release import SecondRelease
+from policy.text import number_of
+from services.drafting.bounds import rounded_down, yaml_number
+from services.drafting.facts import ColumnFacts, TableFacts
+from services.drafting.guesses import Guess, is_amount
 from services.drafting.trial import METHODS, Trial, Tried
-from services.drafting.words import words_of
 from services.drafting.yaml_text import scalar
 
 RECODING = "hierarchy"
 K = 8
 E = 3
-P_MAX = 0.8
+P_MAX = 0.8  # where no attribute is recognised
+RARE = 0.05  # share of the rows without the two commonest values, from which every class can have a third
+PARTS = 10  # of the range in which most numbers are, a class ranges over one at least
 STEP = 0.05
-ROOM = 1.1  # a limit over what was measured, for tables to come
-MOST_CHANGED = 0.5  # of the people in two tables, up to which a value is called stable
-ERR, NCP, SUPPRESSION = 0.10, 0.20, 0.05  # the least limits that are drafted
 
 
-def privacy_lines(guesses: Sequence[Guess]) -> Iterator[str]:
-    """Write the privacy model: one that the whole table has room for."""
-    sensitive = [guess.column for guess in guesses if guess.role == "sensitive"]
-    fewest = min((column.distinct for column in sensitive), default=E)
-    commonest = max((column.most / max(column.known, 1) for column in sensitive), default=0.0)
-    yield "# In every published class: at least k rows and e distinct sensitive values, none over p_max."
-    if fewest < E:
-        yield f"# A sensitive column has two values only, so e cannot be {E}."
-    p_max = room_for(commonest)
-    if p_max > P_MAX:
-        yield f"# A sensitive value is in {commonest:.1%} of the rows. p_max leaves classes room beside it; a"
-        yield "# smaller one costs detail, and may be out of reach."
-    yield f"privacy: {{k: {K}, e: {min(E, fewest)}, p_max: {p_max:g}, l: 2}}"
+@dataclass(frozen=True)
+class _Limits:
+    """What every class must hold of one sensitive attribute."""
+
+    name: str
+    e: float
+    p_max: float
+    reason: str
+
+
+def privacy_lines(facts: TableFacts, guesses: Sequence[Guess]) -> Iterator[str]:
+    """Write the privacy model: for each sensitive attribute, one that the whole table has room for."""
+    key = next((one.column.name for one in guesses if one.role == "key" and one.column.repeats), None)
+    sensitive = [one.column for one in guesses if one.role == "sensitive"]
+    limits = [_limits_of(facts, column, key) for column in sensitive]
+    # Those of most attributes stand for all, and the others' beside them.
+    common = Counter((one.e, one.p_max) for one in limits).most_common(1)
+    e, p_max = common[0][0] if common else (E, P_MAX)
+    own = [one for one in limits if (one.e, one.p_max) != (e, p_max)]
+    yield "# In every published class: at least k rows and e distinct sensitive values, or for numbers a"
+    yield "# range of e, and no value in more than the share p_max: half-way from the table's share to 1."
+    if not limits:
+        yield "# These limits are usual ones, as no sensitive attribute was recognised. Once one is named,"
+        yield "# `releasegate check` says which of them the table cannot satisfy."
+    for one in limits:
+        yield f"#   {scalar(one.name)}: {one.reason}"
+    if not own:
+        yield f"privacy: {{k: {K}, e: {yaml_number(e)}, p_max: {p_max:g}, l: 2}}"
+    else:
+        yield from ("privacy:", f"  k: {K}", f"  e: {yaml_number(e)}", f"  p_max: {p_max:g}", "  l: 2")
+        yield "  attributes:"
+        for one in own:
+            yield f"    {scalar(one.name)}: {{e: {yaml_number(one.e)}, p_max: {one.p_max:g}}}"
     yield ""
 
 
+def _limits_of(facts: TableFacts, column: ColumnFacts, key: str | None) -> _Limits:
+    """Return the limits that every table has room for: e is 3, if there is a third value often enough."""
+    share, both = facts.common_shares(column.name, 2, key)
+    reason = f"its commonest value is in {share:.1%} of the {'rows' if key is None else 'rows or people'}"
+    e = float(E)
+    if is_amount(column):
+        e = rounded_down(facts.middle_range(column.name) / PARTS)
+        reason += f"; e is about a tenth of the range of most numbers, {yaml_number(e)}"
+    elif (fewest := min(distinct for distinct, _ in column.in_tables)) < E:
+        e = max(fewest, 1)
+        reason += f"; it has {number_of(fewest, 'value')}, so e is {yaml_number(e)}"
+    elif 1 - both < RARE:
+        e = E - 1
+        reason += f"; all but two values are in {1 - both:.1%} of the rows, so e is {yaml_number(e)}"
+    return _Limits(column.name, e, room_for(share), reason)
+
+
 def room_for(share: float) -> float:
-    """Return p_max for a value of such a share: its complement may be a third of the table's in a class."""
-    wanted = 1 - (1 - share) / 3
-    rounded = math.ceil(wanted / STEP - 1e-9) * STEP
-    return max(P_MAX, round(rounded, 2) if rounded < 1 else math.ceil(wanted * 1000) / 1000)
-
-
-def stability_of(name: str, change: Change | None) -> str:
-    """Return `transient` for amounts of money, and where most people's values changed; else `stable`."""
-    most_changed = change is not None and change.share > MOST_CHANGED
-    return "transient" if most_changed or words_of(name) & MONEY_WORDS else "stable"
-
-
-def worlds_line(guesses: Sequence[Guess], changes: Mapping[str, Change]) -> str | None:
-    """Write for what share of people attackers must allow that a stable value changed; None for nobody."""
-    sensitive = {guess.column.name for guess in guesses if guess.role == "sensitive"}
-    shares = [
-        change.share
-        for name, change in changes.items()
-        if name in sensitive and stability_of(name, change) == "stable"
-    ]
-    if not max(shares, default=0.0):
-        return None
-    return (
-        f"  worlds: {{changes: {limit_over(max(shares)):g}}} # of stable values, measured: {max(shares):.3f}"
-    )
-
-
-def limit_over(measured: float, least: float = 0.0) -> float:
-    """Return a limit over what was measured, with room for tables to come: a multiple of STEP, or `least`."""
-    return round(min(1.0, max(least, math.ceil(measured * ROOM / STEP - 1e-9) * STEP)), 2)
+    """Return p_max for a value of such a share: half-way to 1, rounded up."""
+    wanted = (1 + share) / 2
+    rounded = round(math.ceil(wanted / STEP - 1e-9) * STEP, 2)
+    return rounded if rounded < 1 else min(1.0, math.ceil(wanted * 1000 - 1e-9) / 1000)
 
 
 def method_lines(trial: Trial | None) -> Iterator[str]:
@@ -103,30 +115,3 @@ def _outcome(one: Tried) -> str:
         return f"left out: {one.problem}"
     failing = f"; fails {', '.join(one.failing)}" if one.failing else ""
     return f"NCP {one.ncp:.1%}{failing}"
-
-
-def gate_lines(trial: Trial | None, second: SecondRelease | None = None) -> Iterator[str]:
-    """Write the limits of the gates: what the tables measured, and a tenth more."""
-    yield "# Measured on the staged files; over a limit, nothing is published."
-    passes = second is not None and not second.problem and not second.failing
-    if trial is not None and not trial.best.problem:
-        which = "the last table measured, by itself and beside the one before it" if passes else "the table measured with this method"
-        yield f"# The limits are what {which},"
-        yield "# a tenth more, and rounded up. They say what is possible, not what is safe: the owner of the"
-        yield "# data decides that."
-        if trial.best.failing:
-            yield f"# These gates fail on this table, and block it: {', '.join(trial.best.failing)}."
-    if second is not None and not passes:
-        yield "# Beside a release of the table before it, this table is not published:"
-        yield f"#   {second.problem or 'it fails ' + ', '.join(second.failing)}"
-        yield "# `releasegate run` with both tells why. There is more room with fewer quasi-identifiers, and"
-        yield "# with sensitive numbers in groups (a `query` in source)."
-    yield "gates:"
-    for gate, least in {"err": ERR, "ncp": NCP, "suppression": SUPPRESSION}.items():
-        found = [
-            one.measured[gate]
-            for one in (trial.best if trial is not None else None, second if passes else None)
-            if one is not None and gate in one.measured
-        ]
-        told = f" # measured: {', '.join(f'{value:.3f}' for value in found)}" if found else ""
-        yield f"  {gate}: {{max: {limit_over(max(found, default=0.0), least):g}}}{told}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from policy.text import number_of
 from services.drafting.facts import TableFacts
 from services.drafting.guesses import Guess
+from services.drafting.sentinels import Sentinels
 from services.drafting.yaml_text import listed, scalar
 from tasks.sql import identifier
 
@@ -36,6 +37,7 @@ def source_lines(facts: TableFacts, guesses: list[Guess], file: str | None) -> I
     yield from _steps(facts)
     yield from _zeros(facts)
     yield from _proposed(guesses)
+    yield from _left_out(guesses)
     yield ""
 
 
@@ -87,18 +89,38 @@ def _proposed(guesses: list[Guess]) -> Iterator[str]:
         column = guess.column
         if column.spellings and guess.role == "quasi-identifier":
             values = {band: next(listed(others, "", 1000)) for band, others in column.spellings.items()}
-            lines.append(("a spreadsheet may have made dates of bands", column.name, _mapping(values)))
+            lines.append(("a spreadsheet may have made dates of bands", _mapping(values), column.name))
         if column.sentinels and guess.role in ("quasi-identifier", "sensitive"):
-            found = column.sentinels
-            reason = f'{number_of(found.rows, "row has", "rows have")} a number that often says "unknown"'
-            unknown = f'{{"": {next(listed(found.written, "", 1000))}}}'
-            lines.append((reason, column.name, unknown))
+            lines.append((*_unknown(column.sentinels), column.name))
     if lines:
         yield "  # Look at these values in the table. Where the reason is right, remove `# ` before `values`"
         yield "  # and before the column, and correct the column's values or bounds below."
         yield "  # values:"
-    for reason, name, written in lines:
+    for reason, written, name in lines:
         yield f"  #   {scalar(name)}: {written} # {reason}"
+
+
+def _unknown(found: Sentinels) -> tuple[str, str]:
+    """Return why numbers may say "unknown", and the values that read them so."""
+    reason = f'{number_of(found.rows, "row has", "rows have")} a number that often says "unknown"'
+    return reason, f'{{"": {next(listed(found.written, "", 1000))}}}'
+
+
+def _left_out(guesses: list[Guess]) -> Iterator[str]:
+    """Say what the columns that are not published would need; of their values only customary ones."""
+    lines = []
+    for guess in guesses:
+        column = guess.column
+        if guess.role not in ("dropped", "identifier"):
+            continue
+        if column.spellings:
+            lines.append(f"{scalar(column.name)}: a spreadsheet may have made dates of bands")
+        if column.sentinels:
+            reason, written = _unknown(column.sentinels)
+            lines.append(f"{scalar(column.name)}: {written}, as {reason}")
+    if lines:
+        yield "  # If you publish one of these columns, which are left out below, add its values here, too:"
+        yield from (f"  #   {line}" for line in lines)
 
 
 def _mapping(items: dict[str, str]) -> str:

@@ -171,6 +171,13 @@ def test_a_table_without_a_recognised_sensitive_attribute_is_left_undecided(writ
     message = str(refused.value)
     assert "roles.sensitive.DECIDE" in message
     assert "DECIDE: name the sensitive column, and say stable or transient" in message
+    text = draft_policy(write(columns))
+    for line in (
+        "# These limits are usual ones: nothing was measured, because a line above is marked DECIDE.",
+        "# These limits are usual ones, as no sensitive attribute was recognised. Once one is named,",
+        "# First replace the lines that are marked DECIDE: before, the policy does not load.",
+    ):
+        assert line in text.splitlines()
 
 
 def test_a_table_without_a_quasi_identifier_is_left_undecided(write: Write) -> None:
@@ -218,8 +225,9 @@ def test_a_sensitive_column_of_two_values_lowers_e(write: Write) -> None:
     rows = {"age": [str(i) for i in range(40)], "hiv": ["yes" if i < 8 else "no" for i in range(40)]}
     policy = _policy(write(rows))
     assert policy.privacy.e == 2
-    assert policy.privacy.p_max == 0.95
-    assert "in 80.0% of the rows" in draft(write(rows))
+    assert policy.privacy.p_max == 0.9
+    reason = "its commonest value is in 80.0% of the rows; it has 2 values, so e is 2"
+    assert f"#   hiv: {reason}" in draft(write(rows))
 
 
 def test_many_columns_of_few_values_do_not_all_become_quasi_identifiers(write: Write) -> None:
