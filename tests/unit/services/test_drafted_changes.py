@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -15,7 +16,7 @@ from services.drafting.series import period_of
 from services.drafting.trial import Trial, Tried
 
 
-def tables(*periods: list[tuple[str, str | None, str]]) -> duckdb.DuckDBPyConnection:
+def tables(*periods: Sequence[tuple[str, str | None, str]]) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     con.execute('CREATE TABLE cells (person VARCHAR, town VARCHAR, illness VARCHAR, "table" INTEGER)')
     for number, rows in enumerate(periods):
@@ -26,7 +27,7 @@ def tables(*periods: list[tuple[str, str | None, str]]) -> duckdb.DuckDBPyConnec
 def test_people_of_two_tables_are_counted_where_their_values_changed() -> None:
     first = [(f"p{i}", "Riga", "flu") for i in range(100)]
     # Of 80 who stay, 20 move; of 10 of the others nobody knows where they live.
-    second: list[tuple[str, str | None, str]] = [
+    second = [
         (f"p{i}", "Oslo" if i < 20 else None if i < 30 else "Riga", "flu") for i in range(80)
     ]
     con = tables(first, second)
@@ -117,3 +118,14 @@ def test_a_second_release_that_is_blocked_sets_no_limit(second: SecondRelease, t
     lines = list(gate_lines(made(ncp=0.30), second))
     assert told in lines
     assert "  ncp: {max: 0.35} # measured: 0.300" in lines
+
+
+@pytest.mark.parametrize(("low", "named"), [(1, True), (0, False)])
+def test_a_column_that_may_hold_survey_weights_is_told(tmp_path: Path, low: int, *, named: bool) -> None:
+    table = tmp_path / "survey.csv"
+    rows = [f"{20 + i % 40},{('flu', 'gout', 'none')[i % 3]},{low + i % 100}" for i in range(400)]
+    table.write_text("\n".join(["age,diagnosis,weight", *rows]) + "\n", encoding="utf-8")
+    text = draft(table, trial=False)
+    said = "    - weight # not recognised: 100 distinct values"
+    assert (f"{said}; survey weights are named in `roles.weight` instead\n" in text) == named
+    assert said in text
