@@ -27,9 +27,7 @@ def tables(*periods: Sequence[tuple[str, str | None, str]]) -> duckdb.DuckDBPyCo
 def test_people_of_two_tables_are_counted_where_their_values_changed() -> None:
     first = [(f"p{i}", "Riga", "flu") for i in range(100)]
     # Of 80 who stay, 20 move; of 10 of the others nobody knows where they live.
-    second = [
-        (f"p{i}", "Oslo" if i < 20 else None if i < 30 else "Riga", "flu") for i in range(80)
-    ]
+    second = [(f"p{i}", "Oslo" if i < 20 else None if i < 30 else "Riga", "flu") for i in range(80)]
     con = tables(first, second)
     found = changes_of(con, "person", "table", ["town", "illness"])
     assert found == {"town": Change(people=70, changed=20), "illness": Change(people=80, changed=0)}
