@@ -11,7 +11,7 @@ from policy.postgres_address import PostgresTable
 
 TRUSTED_FILE = "trusted.yaml"
 # What no policy reads, wherever it lies: who holds such a file holds a role, or signs.
-_NEVER_NAMES = ("people.yaml", "notices.yaml", TRUSTED_FILE)
+NEVER_NAMES = ("people.yaml", "notices.yaml", TRUSTED_FILE)
 _NEVER_ENDS = (".key", ".pem", ".token")
 
 
@@ -140,7 +140,7 @@ class Trusted:
     def check_no_secret_name(self, name: str, where: str) -> None:
         """Raise PolicyError where a file or object of this name is a key, or says who may do what."""
         name = name.strip().casefold()  # a space at the end is easily overlooked
-        if name in _NEVER_NAMES or name.endswith(_NEVER_ENDS):
+        if name in NEVER_NAMES or name.endswith(_NEVER_ENDS):
             raise _secret(where)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from policy.load import parse_policy
+from policy.location import Location
 from policy.text import number_of
+from policy.trusted import NEVER_NAMES, Trusted
 from services.drafting.changes import Change, changes_of
 from services.drafting.facts import TableFacts, table_facts
 from services.drafting.gate_limits import gate_lines, stability_of, worlds_line
@@ -23,16 +25,17 @@ from services.drafting.guesses import (
 from services.drafting.limits import RECODING, method_lines, privacy_lines
 from services.drafting.quasi_identifiers import quasi_identifier_lines
 from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
-from services.drafting.series import period_of, series_of
+from services.drafting.series import period_of, source_of, table_name
 from services.drafting.source_lines import source_lines
+from services.drafting.tables import InputOptions
 from services.drafting.trial import Trial, try_policy
 from services.drafting.yaml_text import scalar as _scalar
 
 UNDECIDED = "DECIDE"
 
 
-def draft(table: Path, *more: Path, trial: bool = True) -> str:
-    """Return the text of a commented policy guessed from CSV or Parquet files, each a period's table.
+def draft(table: Location, *more: Location, options: InputOptions | None = None, trial: bool = True) -> str:
+    """Return the text of a commented policy guessed from tables that a run can read, each a period's.
 
     It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
     50 values; never a value of another column, but for customary ways to write that one is unknown. The
@@ -43,11 +46,12 @@ def draft(table: Path, *more: Path, trial: bool = True) -> str:
     InputError where one is no table or lacks a column of another.
     """
     tables = [table, *more]
-    with table_facts(table, *more) as facts:
+    options = options or InputOptions()
+    with table_facts(table, *more, options=options) as facts:
         guesses = guess_roles(facts)
         changes = _changes(facts, guesses)
         lines = [
-            *_head(tables, facts, guesses),
+            *_head(tables, options, facts, guesses),
             *_roles(facts, guesses, changes),
             *_expectations(facts, guesses),
             *privacy_lines(facts, guesses),
@@ -55,11 +59,11 @@ def draft(table: Path, *more: Path, trial: bool = True) -> str:
         n_last_two = sum(facts.sizes[-2:])
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
     begun, worlds = "\n".join(lines), worlds_line(guesses, changes)
-    first = _trial(begun, tables[-1]) if trial and not undecided else None
+    first = _trial(begun, tables[-1], options) if trial and not undecided else None
     second = None
-    if first is not None and not first.best.problem and len(tables) > 1 and n_last_two <= MOST_ROWS:
+    if first is not None and not first.best.problem and n_last_two <= MOST_ROWS:
         gates = ["gates:", *([] if worlds is None else [worlds])]
-        second = second_release("\n".join([begun, *method_lines(first), *gates]), tables[-2], tables[-1])
+        second = _second("\n".join([begun, *method_lines(first), *gates]), tables)
     lines += _tail(first, second, worlds, undecided=undecided)
     return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
 
@@ -73,14 +77,22 @@ def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
     return changes_of(facts.connection, keys[0].name, facts.number, published)
 
 
-def _trial(begun: str, table: Path) -> Trial:
+def _second(begun: str, tables: Sequence[Location]) -> SecondRelease | None:
+    """Try the policy on the last two tables; None where there are no two that any store may read."""
+    last = [table for table in tables[-2:] if isinstance(table, Path)]
+    return second_release(begun, *last) if len(last) == 2 else None
+
+
+def _trial(begun: str, table: Location, options: InputOptions) -> Trial:
     """Try the policy that begins so."""
-    policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", table)
-    return try_policy(policy, table)
+    policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", Path("draft"))
+    return try_policy(policy, table, Trusted(objects=options.objects))
 
 
-def _head(tables: list[Path], facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
-    series, file = series_of([table.name for table in tables])
+def _head(
+    tables: list[Location], options: InputOptions, facts: TableFacts, guesses: list[Guess]
+) -> Iterator[str]:
+    series, path = source_of(tables)
     keys = [guess.column for guess in guesses if guess.role == "key"]
     rows, columns = number_of(facts.rows, "row"), number_of(len(facts.columns), "column")
     whole = "a table" if facts.tables == 1 else f"{facts.tables} tables"
@@ -97,7 +109,7 @@ def _head(tables: list[Path], facts: TableFacts, guesses: list[Guess]) -> Iterat
         yield "# A person has several rows with the same key: k and all risks count people."
         yield "rows: several"
         yield ""
-    yield from source_lines(facts, guesses, file)
+    yield from source_lines(facts, guesses, path, options)
 
 
 def _roles(facts: TableFacts, guesses: list[Guess], changes: Mapping[str, Change]) -> Iterator[str]:
@@ -196,17 +208,23 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield ""
 
 
-def _next(tables: list[Path], *, undecided: bool) -> Iterator[str]:
+def _next(tables: list[Location], *, undecided: bool) -> Iterator[str]:
     """Say what to run next, for a file name that no shell reads otherwise."""
     if undecided:
         yield f"# First replace the lines that are marked {UNDECIDED}: before, the policy does not load."
-    names = [table.name for table in tables]
-    policy, file = f"{series_of(names)[0]}.yaml", shlex.quote(str(tables[0]))
+    policy, file = _policy_file(source_of(tables)[0]), shlex.quote(str(tables[0]))
+    names = [table_name(table) for table in tables]
     period = period_of(names[0], names) or "FIRST"
     yield f"# Next, once the roles are checked and this is saved as {policy}:"
     yield "#   releasegate init"
     yield f"#   releasegate check {policy} --input {_plain(file)}"
     yield f"#   releasegate run {policy} --period {period} --input {_plain(file)}"
+
+
+def _policy_file(series: str) -> str:
+    """Return a name for the policy's file that is not one of the files beside a store."""
+    name = f"{series}.yaml"
+    return f"{series}-policy.yaml" if name.casefold() in NEVER_NAMES else name
 
 
 def _plain(file: str) -> str:

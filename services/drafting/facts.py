@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import cast
 
 import duckdb
 import pandas as pd
 
+from policy.location import Location
 from policy.model import Source
 from services.drafting.codes import code_of, lost_zeros
 from services.drafting.linkage import Linkage, link_tables
@@ -19,7 +19,7 @@ from services.drafting.order import order_of
 from services.drafting.sentinels import Sentinels, find_sentinels
 from services.drafting.spreadsheet import changed_bands
 from services.drafting.steps import Steps, is_number, tidy
-from services.drafting.tables import NO_STORE, Encoding, Loaded, load_tables
+from services.drafting.tables import NO_STORE, Encoding, InputOptions, Loaded, load_tables
 from services.drafting.words import words_of
 from tasks.intake.database import own_database
 from tasks.risk.attacks.leaks import LongValues, holding, plain_text
@@ -195,14 +195,16 @@ class TableFacts:
 
 
 @contextmanager
-def table_facts(table: Path, *more: Path) -> Iterator[TableFacts]:
-    """Read CSV (also .gz) or Parquet files with the same columns, and count; good inside the `with`.
+def table_facts(
+    table: Location, *more: Location, options: InputOptions | None = None
+) -> Iterator[TableFacts]:
+    """Read tables with the same columns, and count; good inside the `with`.
 
     Raises UsageError where there is no such file or its kind is unknown, InputError where one cannot be
     read as a table of at least one row, or lacks a column that another has. No message holds a cell.
     """
     with own_database(NO_STORE) as con:
-        loaded = load_tables(con, [table, *more])
+        loaded = load_tables(con, [table, *more], options)
         steps = tidy(con, loaded)
         number = identifier(loaded.number)
         sizes = con.execute(f"SELECT count(*) FROM cells GROUP BY {number} ORDER BY {number}").fetchall()

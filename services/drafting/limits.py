@@ -21,7 +21,6 @@ E = 3
 P_MAX = 0.8  # where no attribute is recognised
 RARE = 0.05  # share of the rows without the two commonest values, from which every class can have a third
 PARTS = 10  # of the range in which most numbers are, a class ranges over one at least
-STEP = 0.05
 
 
 @dataclass(frozen=True)
@@ -44,19 +43,20 @@ def privacy_lines(facts: TableFacts, guesses: Sequence[Guess]) -> Iterator[str]:
     e, p_max = common[0][0] if common else (E, P_MAX)
     own = [one for one in limits if (one.e, one.p_max) != (e, p_max)]
     yield "# In every published class: at least k rows and e distinct sensitive values, or for numbers a"
-    yield "# range of e, and no value in more than the share p_max: half-way from the table's share to 1."
+    yield "# range of e, and no value in more than the share p_max: the others keep a half to a third of"
+    yield "# their share in the table. A greater p_max loses less detail, and protects less."
     if not limits:
         yield "# These limits are usual ones, as no sensitive attribute was recognised. Once one is named,"
         yield "# `releasegate check` says which of them the table cannot satisfy."
     for one in limits:
         yield f"#   {scalar(one.name)}: {one.reason}"
     if not own:
-        yield f"privacy: {{k: {K}, e: {yaml_number(e)}, p_max: {p_max:g}, l: 2}}"
+        yield f"privacy: {{k: {K}, e: {yaml_number(e)}, p_max: {p_max}, l: 2}}"
     else:
-        yield from ("privacy:", f"  k: {K}", f"  e: {yaml_number(e)}", f"  p_max: {p_max:g}", "  l: 2")
+        yield from ("privacy:", f"  k: {K}", f"  e: {yaml_number(e)}", f"  p_max: {p_max}", "  l: 2")
         yield "  attributes:"
         for one in own:
-            yield f"    {scalar(one.name)}: {{e: {yaml_number(one.e)}, p_max: {one.p_max:g}}}"
+            yield f"    {scalar(one.name)}: {{e: {yaml_number(one.e)}, p_max: {one.p_max}}}"
     yield ""
 
 
@@ -78,10 +78,16 @@ def _limits_of(facts: TableFacts, column: ColumnFacts, key: str | None) -> _Limi
 
 
 def room_for(share: float) -> float:
-    """Return p_max for a value of such a share: half-way to 1, rounded up."""
-    wanted = (1 + share) / 2
-    rounded = round(math.ceil(wanted / STEP - 1e-9) * STEP, 2)
-    return rounded if rounded < 1 else min(1.0, math.ceil(wanted * 1000 - 1e-9) / 1000)
+    """Return p_max for a value of such a share, with two significant digits of what it leaves, rounded down.
+
+    In a class, the other values keep at least a part of their share in the table: a half where the value is
+    rare, a third where nearly all rows have it, because less variety costs more detail.
+    """
+    left = (1 - share) * (1 / 2 - share / 6)
+    if left <= 0:
+        return 1.0
+    digits = 1 - math.floor(math.log10(left))
+    return round(1 - math.floor(left * 10.0**digits + 1e-9) / 10.0**digits, digits)
 
 
 def method_lines(trial: Trial | None) -> Iterator[str]:

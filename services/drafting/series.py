@@ -1,11 +1,48 @@
-"""Name a series after the files of its periods, and write the period in their names as {period}."""
+"""Name a series after the tables of its periods, and write the period in their names as {period}."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from policy.location import Location, ObjectAddress
+from policy.postgres_address import PostgresTable
 
 PERIOD = r"(?<![0-9])(?:19|20)[0-9]{2}(?:-?[QqMmWw]?[0-9]{1,2})?(?![0-9])"
+
+
+def source_of(tables: Sequence[Location]) -> tuple[str, str | None]:
+    """Return the series' name, and `source.path` of its policy, with {period} in place of a period in it.
+
+    The path is None where the tables differ in more than a period.
+    """
+    series, name = series_of([table_name(table) for table in tables])
+    others = {_without_name(table) for table in tables}
+    first = tables[0]
+    if name is None or (len(others) > 1 and not isinstance(first, Path)):
+        return series, None
+    if isinstance(first, PostgresTable):
+        # An address writes the braces as something else, and this character as %00.
+        return series, str(replace(first, table=name.replace("{period}", "\0"))).replace("%00", "{period}")
+    if isinstance(first, ObjectAddress):
+        return series, str(replace(first, key=first.key.removesuffix(first.name) + name))
+    return series, name
+
+
+def table_name(table: Location) -> str:
+    """Return the name of a file, an object, or a table of Postgres without its schema."""
+    return table.table if isinstance(table, PostgresTable) else table.name
+
+
+def _without_name(table: Location) -> Location | None:
+    """Return what two tables have in common that differ in their names alone; None for files."""
+    if isinstance(table, PostgresTable):
+        return replace(table, table="")
+    if isinstance(table, ObjectAddress):
+        return replace(table, key=table.key.removesuffix(table.name))
+    return None
 
 
 def series_of(names: Sequence[str]) -> tuple[str, str | None]:

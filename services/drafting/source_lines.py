@@ -8,25 +8,35 @@ from policy.text import number_of
 from services.drafting.facts import TableFacts
 from services.drafting.guesses import Guess
 from services.drafting.sentinels import Sentinels
+from services.drafting.tables import InputOptions
 from services.drafting.yaml_text import listed, scalar
 from tasks.sql import identifier
 
 MOST_NAMED = 4  # columns in a comment
 
 
-def source_lines(facts: TableFacts, guesses: list[Guess], file: str | None) -> Iterator[str]:
-    """Yield the section's lines; `file` is the name of its files, None where their names have no period.
+def source_lines(
+    facts: TableFacts, guesses: list[Guess], path: str | None, options: InputOptions
+) -> Iterator[str]:
+    """Yield the section's lines; `path` leads to its tables, None where their names have no period.
 
     Steps that are certain stand as fields with their reasons; what a spreadsheet may have changed stands as a
     comment, for somebody to look at. Bands are told of quasi-identifiers alone.
     """
     source = facts.source
     yield "source:"
-    if file is None:
+    if path is None:
         yield "  # The names of the files differ in no period: give the file of a period with --input."
+    elif "://" in path:
+        yield "  # Address of the table; {period} is replaced by --period. A policy may name it if the owner"
+        yield "  # of the store lists it in trusted.yaml; else give it with --input."
+        yield f"  path: {scalar(path)}"
     else:
         yield "  # Path of the table, relative to this file; {period} is replaced by --period."
-        yield f"  path: {scalar(file)}"
+        yield f"  path: {scalar(path)}"
+    for field, part in (("sheet", options.sheet), ("table", options.table)):
+        if part is not None:
+            yield f"  {field}: {scalar(part)}"
     if source.delimiter != ",":
         yield f"  delimiter: {scalar(source.delimiter)}"
     if source.encoding != "utf-8":

@@ -1,33 +1,61 @@
-"""Load the tables that a policy is drafted from into one relation of text, whatever their columns' order."""
+"""Load the tables that a policy is drafted from into one relation of text, whatever their columns' order.
+
+A workbook, a database, an object and a table of Postgres are opened and bounded as in a run.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import duckdb
 
 from policy.errors import InputError, UsageError
+from policy.location import Location
+from policy.postgres_address import PostgresTable
 from policy.text import number_of
-from policy.trusted import Memory
+from policy.trusted import Memory, ObjectStore
 from tasks.intake.cells import BLANKS
 from tasks.intake.columns import check_distinct, display_column
 from tasks.intake.database import allowed_memory, own_database
+from tasks.intake.excel import excel_rows
 from tasks.intake.lengths import check_lengths
 from tasks.intake.lines import LONGEST_LINE, count_records
+from tasks.intake.postgres_rows import names_of_postgres, postgres_reader
+from tasks.intake.rows import ROWS_TABLE, load_rows
 from tasks.intake.sealed import SealedFile, sealed
-from tasks.intake.source import SUFFIXES as ALL_SUFFIXES
+from tasks.intake.source import FORMATS, POSTGRES, SUFFIXES, Format
+from tasks.intake.sqlite_file import check_nothing_unfinished, sqlite_rows
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, check_width, read_header
 from tasks.sql import identifier, literal
 
 Encoding = Literal["utf-8", "latin-1"]
-SUFFIXES = {suffix: kind for suffix, kind in ALL_SUFFIXES.items() if kind in ("csv", "parquet")}
+PLAIN_FILES: tuple[Format, ...] = ("csv", "parquet")
 NO_STORE = Memory()  # a draft is made without a store, whose owner could limit its memory
 TOTAL = "(?:grand |sub)?(?:total|totals|sum|summe|gesamt|insgesamt|somme|suma|totale):?"
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """Which sheet of workbooks and which table of SQLite databases is read, and the store of objects."""
+
+    sheet: str | None = None
+    table: str | None = None
+    objects: ObjectStore = field(default_factory=ObjectStore)
+
+    def check(self, table: Location, kind: Format) -> None:
+        """Raise UsageError where a file has no sheet or table that an option could name."""
+        for option, of, given in (("sheet", "excel", self.sheet), ("table", "sqlite", self.table)):
+            if given is not None and kind != of:
+                raise UsageError(
+                    f"names a {option}, but {table.name} is read as {kind}",
+                    where=f"--{option}",
+                    hint="Leave the option out.",
+                )
 
 
 @dataclass(frozen=True)
@@ -43,9 +71,12 @@ class Loaded:
 
 @dataclass(frozen=True)
 class _File:
-    """How one file is written; `written` are its columns' names in the file."""
+    """How one file is written; `written` are its columns' names in the file.
 
-    kind: str
+    The rows of a workbook and of a database are in ROWS_TABLE.
+    """
+
+    kind: Format
     written: tuple[str, ...]
     delimiter: str | None = None
     encoding: Encoding | None = None
@@ -67,26 +98,36 @@ def table_cells(table: Path) -> Iterator[TableCells]:
     read as a table of at least one row. No message holds a cell.
     """
     with own_database(NO_STORE) as con:
-        loaded = load_tables(con, [table])
+        loaded = load_tables(con, [table], formats=PLAIN_FILES)
         yield TableCells(loaded.names, con)
 
 
-def load_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[Path]) -> Loaded:
-    """Create `cells` from CSV and Parquet files with the same columns.
+def load_tables(
+    con: duckdb.DuckDBPyConnection,
+    tables: Sequence[Location],
+    options: InputOptions | None = None,
+    formats: Sequence[Format] = FORMATS,
+) -> Loaded:
+    """Create `cells` from tables with the same columns, which are in one of `formats`.
 
     Raises UsageError where there is no such file or its kind is unknown, InputError where one cannot be read
     as a table of at least one row, ends in a total, or is written otherwise than the first. No message holds
     a cell.
     """
-    kinds = [_kind(table) for table in tables]
+    options = options or InputOptions()
+    kinds = [_kind(table, formats) for table in tables]
+    for table, kind in zip(tables, kinds, strict=True):
+        options.check(table, kind)
     _check_each_once(tables)
     files: list[_File] = []
     shown: list[str] = []
     names: tuple[str, ...] = ()
     number = "table"
     for place, (table, kind) in enumerate(zip(tables, kinds, strict=True)):
-        with sealed(table) as copy:
-            file = _file(con, copy, kind)
+        if kind == "sqlite":
+            check_nothing_unfinished(table)
+        with sealed(table, objects=options.objects) as copy:
+            file = _file(con, copy, kind, options)
             called = [name.strip(BLANKS) for name in file.written]
             check_distinct(called, copy.shown, tell=False)
             if not place:
@@ -98,38 +139,50 @@ def load_tables(con: duckdb.DuckDBPyConnection, tables: Sequence[Path]) -> Loade
             _check_rows(con, names, number, place, copy.shown)
             files.append(file)
             shown.append(copy.shown)
+    con.execute(f"DROP TABLE IF EXISTS {ROWS_TABLE}")
     con.execute("SET enable_external_access = false")
     return Loaded(
         names=names,
         number=number,
         delimiter=_same_delimiter(files, shown),
-        encoding=_same_encoding(tables, files, shown),
+        encoding=_same_encoding(tables, files, shown, options.objects),
         padded_names=any(name != name.strip(BLANKS) for file in files for name in file.written),
     )
 
 
-def _check_each_once(tables: Sequence[Path]) -> None:
-    """Raise UsageError for a file that is given twice: its rows would count twice."""
-    places = [table.resolve() for table in tables]
+def _check_each_once(tables: Sequence[Location]) -> None:
+    """Raise UsageError for a table that is given twice: its rows would count twice."""
+    places = [table.resolve() if isinstance(table, Path) else table for table in tables]
     for number, place in enumerate(places):
         if place in places[:number]:
             raise UsageError("is given twice", where=str(tables[number]), hint="Give each table once.")
 
 
-def _kind(table: Path) -> str:
-    if not table.exists() or table.is_dir():
-        raise UsageError("no such file", where=str(table), hint="Give the path of a CSV or Parquet file.")
-    kind = next((SUFFIXES[suffix] for suffix in SUFFIXES if table.name.lower().endswith(suffix)), None)
+def _kind(table: Location, formats: Sequence[Format]) -> Format:
+    if isinstance(table, PostgresTable):
+        return POSTGRES
+    suffixes = {suffix: kind for suffix, kind in SUFFIXES.items() if kind in formats}
+    if isinstance(table, Path) and (not table.exists() or table.is_dir()):
+        raise UsageError(
+            "no such file",
+            where=str(table),
+            hint=f"Give the path of a file named {', '.join(suffixes)}.",
+        )
+    kind = next((suffixes[suffix] for suffix in suffixes if table.name.lower().endswith(suffix)), None)
     if kind is None:
         raise UsageError(
-            f"the file type '{table.suffix}' is not supported",
+            f"the file type '{Path(table.name).suffix}' is not supported",
             where=str(table),
-            hint=f"Give a file named {', '.join(SUFFIXES)}.",
+            hint=f"Give a file named {', '.join(suffixes)}.",
         )
     return kind
 
 
-def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: str) -> _File:
+def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format, options: InputOptions) -> _File:
+    if kind == "postgres":
+        return _File(kind, tuple(names_of_postgres(table)))
+    if kind in ("excel", "sqlite"):
+        return _File(kind, _copied(con, table, kind, options))
     if kind == "parquet":
         reader = f"read_parquet({literal(str(table.path))}, hive_partitioning = false)"
         names: list[str] = []
@@ -146,8 +199,33 @@ def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: str) -> _File
     return _File(kind, tuple(header), delimiter, encoding)
 
 
+def _copied(
+    con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format, options: InputOptions
+) -> tuple[str, ...]:
+    """Copy a sheet or a table of a database into ROWS_TABLE, and return its columns' names."""
+    if kind == "excel":
+        rows = excel_rows(table, options.sheet, "", prefix="--")
+    else:
+        rows = sqlite_rows(table, options.table, "", prefix="--")
+    problem = ""
+    with rows as found:
+        _check_no_row(found.names, table.shown)
+        check_distinct(found.names, table.shown, tell=False)
+        try:
+            load_rows(con, found, (), table.shown)
+        except duckdb.OutOfMemoryException:
+            problem = f"needs more than {allowed_memory(NO_STORE)}"
+    if problem:
+        raise _unreadable(table, problem)
+    return tuple(found.names)
+
+
 def _reader(table: SealedFile, file: _File) -> str:
     place = literal(str(table.path))
+    if file.kind in ("excel", "sqlite"):
+        return ROWS_TABLE
+    if file.kind == "postgres":
+        return postgres_reader(table, file.written)
     if file.kind == "parquet":
         return f"read_parquet({place}, hive_partitioning = false)"
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in file.written)
@@ -167,13 +245,13 @@ def _load(
     number: str,
     place: int,
 ) -> None:
-    """Add a file's rows to `cells`, all text. A small Parquet file may hold much of it, which is checked."""
+    """Add a table's rows to `cells`, all text; how long they are is checked where no line of a file says."""
     problem = ""
     written = {name.strip(BLANKS): name for name in file.written}
     selected = [f"CAST({identifier(written[name])} AS VARCHAR) AS {identifier(name)}" for name in names]
     try:
         cells = f"(SELECT {', '.join(selected)} FROM {_reader(table, file)})"
-        if file.kind == "parquet":
+        if file.kind in ("parquet", "postgres"):
             check_lengths(con, cells, names, table.shown)
         rows = f"SELECT *, {place} AS {identifier(number)} FROM {cells}"
         con.execute(f"INSERT INTO cells {rows}" if place else f"CREATE TABLE cells AS {rows}")
@@ -244,14 +322,16 @@ def _same_delimiter(files: Sequence[_File], shown: Sequence[str]) -> str:
     return found[0][0] if found else ","
 
 
-def _same_encoding(tables: Sequence[Path], files: Sequence[_File], shown: Sequence[str]) -> Encoding:
+def _same_encoding(
+    tables: Sequence[Location], files: Sequence[_File], shown: Sequence[str], objects: ObjectStore
+) -> Encoding:
     """Return the encoding of all files; those of ASCII alone are in each."""
     latin = next((place for place, file in enumerate(files) if file.encoding == "latin-1"), None)
     if latin is None:
         return "utf-8"
     for place, file in enumerate(files):
         if file.encoding == "utf-8":
-            with sealed(tables[place]) as copy:
+            with sealed(tables[place], objects=objects) as copy:
                 plain = _is_ascii(copy)
             if not plain:
                 raise InputError(
@@ -283,13 +363,7 @@ def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
         line = re.sub('"[^"]*"', "", text.readline(LONGEST_HEADER))
     delimiter = max(DELIMITERS, key=line.count)
     names = read_header(table, encoding, delimiter)
-    # The first line of a file without names is a person's row, which must not be told.
-    if any(re.fullmatch(r"[-+]?[0-9][0-9.]*", name.strip()) for name in names):
-        raise InputError(
-            "line 1 has numbers: it seems to be a row, not the names of the columns",
-            where=table.shown,
-            hint="Put the columns' names in line 1.",
-        )
+    _check_no_row(names, table.shown)
     if len(names) > 1 and not names[-1].strip() and all(name.strip() for name in names[:-1]):
         raise InputError(
             f"line 1 ends in a delimiter, as if it had {number_of(len(names), 'column')}",
@@ -301,3 +375,13 @@ def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
     count_records(table, line_breaks=True)
     check_width(table, encoding, delimiter, len(names))
     return delimiter, names
+
+
+def _check_no_row(names: Sequence[str], where: str) -> None:
+    """Refuse a first line that is a person's row, which must not be told."""
+    if any(re.fullmatch(r"[-+]?[0-9][0-9.]*", name.strip()) for name in names):
+        raise InputError(
+            "line 1 has numbers: it seems to be a row, not the names of the columns",
+            where=where,
+            hint="Put the columns' names in line 1.",
+        )

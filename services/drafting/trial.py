@@ -14,7 +14,9 @@ import pandas as pd
 
 from policy.errors import ReleaseGateError
 from policy.gates import Limit
+from policy.location import Location
 from policy.model import Method, ReleasePolicy
+from policy.trusted import Trusted
 from release_store.records import Verdict
 from services.evaluation.run import new_people
 from services.pipeline import make_rows
@@ -65,13 +67,14 @@ class Trial:
     rows: int
 
 
-def try_policy(policy: ReleasePolicy, table: Path) -> Trial:
+def try_policy(policy: ReleasePolicy, table: Location, trusted: Trusted | None = None) -> Trial:
     """Make a release of a table with each of METHODS, in memory, and let the gates assess it.
 
     The staged rows are in a folder of this account alone, which is removed. Raises InputError where the
     table cannot be read by the policy.
     """
-    source = read_table(policy, input_path=table, period=PERIOD, base=table.parent)
+    base = table.parent if isinstance(table, Path) else Path()
+    source = read_table(policy, input_path=table, period=PERIOD, base=base, trusted=trusted)
     n_rows = len(source.frame)
     sample = _sample(source)
     tried = tuple(_tried(label, policy, sample) for label in METHODS)

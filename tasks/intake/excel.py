@@ -39,7 +39,7 @@ _HINT_SAVE = "Open it in a spreadsheet program, and save it again as .xlsx."
 
 
 @contextmanager
-def excel_rows(table: SealedFile, sheet: str | None, alias: str) -> Iterator[Rows]:
+def excel_rows(table: SealedFile, sheet: str | None, alias: str, prefix: str = "source.") -> Iterator[Rows]:
     """Open a sheet: `sheet`, else the one called `alias`, else the only one. Row 1 has the columns' names.
 
     Formulas give the values that were saved with them; rows without a value are left out, hidden rows are
@@ -51,7 +51,7 @@ def excel_rows(table: SealedFile, sheet: str | None, alias: str) -> Iterator[Row
     parts = _unpacked(table)
     with closing(_workbook(load_workbook, parts, table.shown)) as workbook:
         sheets = {one.title: one for one in workbook.worksheets}
-        found = sheets[chosen_part([*sheets], sheet, alias, "sheet", table.shown)]
+        found = sheets[chosen_part([*sheets], sheet, alias, "sheet", table.shown, prefix)]
         _check_cells(parts[found._worksheet_path], table.shown)
         parts.clear()
         found.reset_dimensions()  # what the sheet says of its size could hide rows

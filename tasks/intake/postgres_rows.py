@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 
 from policy.model import ReleasePolicy
 from tasks.intake.cells import column_names, loaded_cells
@@ -18,12 +19,22 @@ def select_postgres(table: SealedFile, policy: ReleasePolicy, check_names: NameC
 
     Raises InputError where `check_names` refuses the names of the columns.
     """
-    with table.text("utf-8") as text:
-        names = column_names(next(csv.reader(text)), policy.source)
+    names = column_names(names_of_postgres(table), policy.source)
     check_names(names, table.shown)
+    return f"SELECT {loaded_cells(names, policy.source)} FROM {postgres_reader(table, names)}"
+
+
+def names_of_postgres(table: SealedFile) -> list[str]:
+    """Return the names of the columns, as Postgres writes them."""
+    with table.text("utf-8") as text:
+        return next(csv.reader(text))
+
+
+def postgres_reader(table: SealedFile, names: Sequence[str]) -> str:
+    """Return the SQL function that reads the rows as text under these names; NULL stays NULL."""
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     return (
-        f"SELECT {loaded_cells(names, policy.source)} FROM read_csv({literal(str(table.path))}, "
+        f"read_csv({literal(str(table.path))}, "
         f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', new_line = '\\n', "
         "header = true, auto_detect = false, strict_mode = true, allow_quoted_nulls = false, "
         f"nullstr = {literal(MISSING)}, max_line_size = {2 * LONGEST_LINE}, hive_partitioning = false, "

@@ -89,10 +89,13 @@ def _insert(connection: duckdb.DuckDBPyConnection, rows: list[list[str | None]],
         connection.execute(f"INSERT INTO {ROWS_TABLE} SELECT {cells}", columns)
 
 
-def chosen_part(names: Sequence[str], named: str | None, alias: str, kind: str, where: str) -> str:
+def chosen_part(
+    names: Sequence[str], named: str | None, alias: str, kind: str, where: str, prefix: str = "source."
+) -> str:
     """Return which sheet or table of a file is read: the one `named`, else `alias`, else the only one.
 
-    `kind` is "sheet" or "table", whose field of the policy messages tell. Raises InputError.
+    `kind` is "sheet" or "table"; messages tell the field or the option of that name, with its `prefix`.
+    Raises InputError.
     """
     if named is not None:
         if named in names:
@@ -100,7 +103,7 @@ def chosen_part(names: Sequence[str], named: str | None, alias: str, kind: str, 
         raise InputError(
             f"has no {kind} {display_column(named)}{did_you_mean(named, names)}",
             where=where,
-            hint=f"Correct source.{kind}.",
+            hint=f"Correct {prefix}{kind}.",
         )
     if alias in names:
         return alias
@@ -113,5 +116,5 @@ def chosen_part(names: Sequence[str], named: str | None, alias: str, kind: str, 
     raise InputError(
         f"has {number_of(len(names), kind)}: {listed}",
         where=where,
-        hint=f"Name one of them as source.{kind}.",
+        hint=f"Name one of them as {prefix}{kind}.",
     )

@@ -52,7 +52,7 @@ def check_nothing_unfinished(path: Location) -> None:
 
 
 @contextmanager
-def sqlite_rows(table: SealedFile, named: str | None, alias: str) -> Iterator[Rows]:
+def sqlite_rows(table: SealedFile, named: str | None, alias: str, prefix: str = "source.") -> Iterator[Rows]:
     """Open a table or view: the one `named`, else the one called `alias`, else the only one.
 
     A view may call functions that give the same each time. Raises InputError for what is no such database,
@@ -61,7 +61,7 @@ def sqlite_rows(table: SealedFile, named: str | None, alias: str) -> Iterator[Ro
     with closing(_opened(table)) as connection:
         guard = _Guard(connection)
         names = _run(lambda: _names(connection), guard, table.shown)
-        chosen = chosen_part(names, named, alias, "table", table.shown)
+        chosen = chosen_part(names, named, alias, "table", table.shown, prefix)
         columns = _run(lambda: _columns(connection, chosen), guard, table.shown)
         selected = ", ".join(map(identifier, columns))
         cursor = _run(

@@ -225,7 +225,7 @@ def test_a_sensitive_column_of_two_values_lowers_e(write: Write) -> None:
     rows = {"age": [str(i) for i in range(40)], "hiv": ["yes" if i < 8 else "no" for i in range(40)]}
     policy = _policy(write(rows))
     assert policy.privacy.e == 2
-    assert policy.privacy.p_max == 0.9
+    assert policy.privacy.p_max == 0.927
     reason = "its commonest value is in 80.0% of the rows; it has 2 values, so e is 2"
     assert f"#   hiv: {reason}" in draft(write(rows))
 
@@ -333,9 +333,9 @@ def test_what_is_no_file_is_a_usage_error(tmp_path: Path, name: str) -> None:
 
 
 def test_an_unknown_kind_of_file_is_a_usage_error(tmp_path: Path) -> None:
-    (tmp_path / "table.xlsx").write_bytes(b"PK")
-    with pytest.raises(UsageError, match=r"the file type '\.xlsx' is not supported"):
-        draft(tmp_path / "table.xlsx")
+    (tmp_path / "table.json").write_bytes(b"{}")
+    with pytest.raises(UsageError, match=r"the file type '\.json' is not supported"):
+        draft(tmp_path / "table.json")
 
 
 @pytest.mark.parametrize(
