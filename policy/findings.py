@@ -50,7 +50,7 @@ def policy_error(error: ValidationError, path: Path) -> PolicyError:
     # A misspelt field is found twice, as unknown and as missing: tell the former.
     first: Any = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
     parts = _field(first)
-    field = ".".join(map(_cut, parts))
+    field = ".".join(map(display_name, parts))
     if first["type"] == "extra_forbidden":
         known = _fields_beside(parts, first["loc"])
         finding = f"unknown field{_elsewhere(parts) or did_you_mean(parts[-1], known)}"
@@ -95,6 +95,11 @@ def _finding(detail: Any) -> str:
 def display_value(value: object) -> str:
     """Return a value as Python writes it, cut where it is long."""
     return _cut(repr(value))
+
+
+def display_name(name: str) -> str:
+    """Return a field's name on one line, cut where it is long."""
+    return _cut(name if name.isprintable() else ascii(name)[1:-1])
 
 
 def _cut(text: str) -> str:

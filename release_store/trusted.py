@@ -26,6 +26,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError
+from policy.findings import display_name
 from policy.location import address_of
 from policy.postgres_address import PostgresTable, is_postgres, postgres_database
 from policy.trusted import TRUSTED_FILE, Cluster, Memory, ObjectStore, Trusted
@@ -284,7 +285,7 @@ def _validated(document: Any, path: Path) -> _File:
         return _File.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(map(str, first["loc"]))
+        field = ".".join(display_name(str(part)) for part in first["loc"])
         known = _FINDINGS.get(field.split(".", maxsplit=1)[0], _TEXTS)
         finding = "unknown field" if first["type"] == "extra_forbidden" else known
         raise UsageError(finding, where=f"{path}: {field}" if field else str(path), hint=_HINT) from None

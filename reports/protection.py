@@ -183,7 +183,7 @@ def _of_placing(found: Document | None) -> list[str]:
     line = (
         "An attacker who knows everyone's quasi-identifiers and assigns all people to classes jointly can "
         f"identify {what}{''.join(certain) or ', but the value of nobody'}. Each person is still hidden "
-        f"among at least {number_of(found['effective_k'], 'row')} ({found['rows']:g} on average)."
+        f"among at least {number_of(found['effective_k'], 'row')} ({found['rows']:,.1f} on average)."
     )
     return [line]
 

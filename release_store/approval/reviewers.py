@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from policy.errors import UsageError, did_you_mean
+from policy.findings import display_name
 from policy.yaml_text import load_yaml, yaml_finding
 from release_store.canonical import sha256_hex
 from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
@@ -191,7 +192,7 @@ def _first_finding(error: ValidationError, document: Any) -> tuple[str, str]:
     match first["type"]:
         case "extra_forbidden":
             known = list(Reviewer.model_fields) if len(place) > 1 else list(_File.model_fields)
-            return ".".join(place), f"unknown field{did_you_mean(field, known)}"
+            return ".".join(map(display_name, place)), f"unknown field{did_you_mean(field, known)}"
         case "missing":
             return ".".join(place), "is missing"
         case "enum":

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from policy.load import parse_policy
 from policy.location import Location
 from policy.text import number_of
 from policy.trusted import NEVER_NAMES, Trusted
+from services.drafting.changes import Change, changes_of
 from services.drafting.facts import TableFacts, table_facts
+from services.drafting.gate_limits import gate_lines, stability_of, worlds_line
 from services.drafting.guesses import (
     MANY_VALUES,
-    MONEY_WORDS,
     Guess,
     Role,
     guess_roles,
     hardly_repeats,
     is_amount,
 )
-from services.drafting.limits import RECODING, gate_lines, method_lines, privacy_lines
+from services.drafting.limits import RECODING, method_lines, privacy_lines
 from services.drafting.quasi_identifiers import quasi_identifier_lines
-from services.drafting.series import periods_in, source_of, table_name
+from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
+from services.drafting.series import period_of, source_of, table_name
 from services.drafting.source_lines import source_lines
 from services.drafting.tables import InputOptions
 from services.drafting.trial import Trial, try_policy
-from services.drafting.words import words_of
 from services.drafting.yaml_text import scalar as _scalar
 
 UNDECIDED = "DECIDE"
@@ -39,25 +40,47 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
     It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
     50 values; never a value of another column, but for customary ways to write that one is unknown. The
     policy is tried on the last table, unless `trial` is false: its method is the one that loses least, and
-    its limits are those that the table keeps. Where no sensitive attribute or no quasi-identifier is
-    recognised, a line marked DECIDE stands in its place, and the policy does not load until a person has
-    replaced it. Raises UsageError where there is no such file, InputError where one is no table or lacks a
-    column of another.
+    its limits are those that the table keeps, by itself and beside a release of the table before it. Where
+    no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE stands in its place, and
+    the policy does not load until a person has replaced it. Raises UsageError where there is no such file,
+    InputError where one is no table or lacks a column of another.
     """
     tables = [table, *more]
     options = options or InputOptions()
     with table_facts(table, *more, options=options) as facts:
         guesses = guess_roles(facts)
+        changes = _changes(facts, guesses)
         lines = [
             *_head(tables, options, facts, guesses),
-            *_roles(facts, guesses),
+            *_roles(facts, guesses, changes),
             *_expectations(facts, guesses),
             *privacy_lines(facts, guesses),
         ]
+        n_last_two = sum(facts.sizes[-2:])
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
-    tried = _trial("\n".join(lines), tables[-1], options) if trial and not undecided else None
-    lines += _tail(tried, undecided=undecided)
+    begun, worlds = "\n".join(lines), worlds_line(guesses, changes)
+    first = _trial(begun, tables[-1], options) if trial and not undecided else None
+    second = None
+    if first is not None and not first.best.problem and n_last_two <= MOST_ROWS:
+        gates = ["gates:", *([] if worlds is None else [worlds])]
+        second = _second("\n".join([begun, *method_lines(first), *gates]), tables)
+    lines += _tail(first, second, worlds, undecided=undecided)
     return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
+
+
+def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
+    """Return how many people's values changed, of columns that are published; none if nobody is followed."""
+    keys = [guess.column for guess in guesses if guess.role == "key"]
+    if facts.tables == 1 or not keys or not keys[0].unique:
+        return {}
+    published = [guess.column.name for guess in guesses if guess.role in ("quasi-identifier", "sensitive")]
+    return changes_of(facts.connection, keys[0].name, facts.number, published)
+
+
+def _second(begun: str, tables: Sequence[Location]) -> SecondRelease | None:
+    """Try the policy on the last two tables; None where there are no two that any store may read."""
+    last = [table for table in tables[-2:] if isinstance(table, Path)]
+    return second_release(begun, *last) if len(last) == 2 else None
 
 
 def _trial(begun: str, table: Location, options: InputOptions) -> Trial:
@@ -89,7 +112,7 @@ def _head(
     yield from source_lines(facts, guesses, path, options)
 
 
-def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+def _roles(facts: TableFacts, guesses: list[Guess], changes: Mapping[str, Change]) -> Iterator[str]:
     def having(role: Role) -> list[Guess]:
         return [guess for guess in guesses if guess.role == role]
 
@@ -110,6 +133,7 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     for guess in described:
         beside = [one.column.name for one in described if one is not guess]
         yield from quasi_identifier_lines(facts, guess, beside)
+        yield from _changed(changes.get(guess.column.name))
     if not having("quasi-identifier"):
         yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
         yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
@@ -118,7 +142,7 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield "  # stability: stable where a person's value stays in later releases, transient where it may not."
     yield "  sensitive:"
     for guess in having("sensitive"):
-        yield from _sensitive(guess)
+        yield from _sensitive(guess, changes.get(guess.column.name))
     if not having("sensitive"):
         yield f"    # {UNDECIDED}: no column was recognised. Name at least one, and take it out of its list."
         what = "name the sensitive column, and say stable or transient"
@@ -141,15 +165,22 @@ def _names(field: str, guesses: list[Guess]) -> Iterator[str]:
         yield f"    - {_scalar(guess.column.name)} # {guess.why}"
 
 
-def _sensitive(guess: Guess) -> Iterator[str]:
+def _changed(change: Change | None) -> Iterator[str]:
+    """Say how many people's values changed between two tables."""
+    if change is not None and change.changed:
+        people = number_of(change.people, "person", "people")
+        yield f"      # Of {people} in two tables, {change.share:.1%} have another value in the later one."
+
+
+def _sensitive(guess: Guess, change: Change | None) -> Iterator[str]:
     column = guess.column
-    money = bool(words_of(column.name) & MONEY_WORDS)
     yield f"    {_scalar(column.name)}:"
     distinct, most = number_of(column.distinct, "distinct value"), number_of(column.most, "row")
     yield f"      # {guess.why}; {distinct}, the most frequent in {most}"
     if column.distinct > MANY_VALUES:
         yield "      # So many values can identify a person by themselves: group them by a `query` in source."
-    yield f"      stability: {'transient' if money else 'stable'}"
+    yield from _changed(change)
+    yield f"      stability: {stability_of(column.name, change)}"
     if is_amount(column):
         yield "      type: numeric"
         if hardly_repeats(column):
@@ -182,7 +213,8 @@ def _next(tables: list[Location], *, undecided: bool) -> Iterator[str]:
     if undecided:
         yield f"# First replace the lines that are marked {UNDECIDED}: before, the policy does not load."
     policy, file = _policy_file(source_of(tables)[0]), shlex.quote(str(tables[0]))
-    period = next(iter(periods_in(table_name(tables[0]))), "FIRST")
+    names = [table_name(table) for table in tables]
+    period = period_of(names[0], names) or "FIRST"
     yield f"# Next, once the roles are checked and this is saved as {policy}:"
     yield "#   releasegate init"
     yield f"#   releasegate check {policy} --input {_plain(file)}"
@@ -200,10 +232,14 @@ def _plain(file: str) -> str:
     return file if file.isprintable() else "FILE"
 
 
-def _tail(trial: Trial | None, *, undecided: bool) -> Iterator[str]:
+def _tail(
+    trial: Trial | None, second: SecondRelease | None, worlds: str | None, *, undecided: bool
+) -> Iterator[str]:
     yield from method_lines(trial)
     yield ""
-    yield from gate_lines(trial, undecided=undecided)
+    yield from gate_lines(trial, second, undecided=undecided)
+    if worlds is not None:
+        yield worlds
     yield ""
     yield "# Required approvals; 0 publishes as soon as every gate passes."
     yield "approval: {approvers: 1}"

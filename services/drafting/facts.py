@@ -98,9 +98,18 @@ class TableFacts:
     columns: tuple[ColumnFacts, ...]
     steps: Steps
     connection: duckdb.DuckDBPyConnection
-    fewest_rows: int  # of a table
+    sizes: tuple[int, ...]  # rows of each table
     number: str  # the column of `cells` with the number of each row's table
-    tables: int = 1
+
+    @property
+    def tables(self) -> int:
+        """How many tables there are."""
+        return len(self.sizes)
+
+    @property
+    def fewest_rows(self) -> int:
+        """The rows of the smallest table."""
+        return min(self.sizes)
 
     @property
     def source(self) -> Source:
@@ -197,16 +206,16 @@ def table_facts(
     with own_database(NO_STORE) as con:
         loaded = load_tables(con, [table, *more], options)
         steps = tidy(con, loaded)
-        sizes = con.execute(f"SELECT count(*) FROM cells GROUP BY {identifier(loaded.number)}").fetchall()
+        number = identifier(loaded.number)
+        sizes = con.execute(f"SELECT count(*) FROM cells GROUP BY {number} ORDER BY {number}").fetchall()
         rows = sum(size for (size,) in sizes)
         yield TableFacts(
             rows=rows,
             columns=tuple(_column(con, name, rows, loaded, steps.source) for name in loaded.names),
             steps=steps,
             connection=con,
-            fewest_rows=min(size for (size,) in sizes),
+            sizes=tuple(size for (size,) in sizes),
             number=loaded.number,
-            tables=len(sizes),
         )
 
 

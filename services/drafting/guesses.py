@@ -45,6 +45,8 @@ DEMOGRAPHIC_WORDS = BIRTH_WORDS | _set(
 )
 CODE_WORDS = _set("code id type zip zipcode postcode postal plz category class group")
 
+WEIGHT_WORDS = _set("weight weights wgt wt pondera gewicht gewichtung poids peso")
+
 SMALLEST_NUMBER = 10_000_000  # all whole numbers of a column are as large: they are no amounts
 FEW_VALUES = 20  # a column of so few values may describe a person together with others
 MANY_VALUES = 50  # more are neither listed in the draft nor left to hide a person
@@ -301,7 +303,9 @@ def _by_counts(column: ColumnFacts, described: int, key: ColumnFacts | None) -> 
         values, each = number_of(own, "distinct value"), number_of(people, "person", "people")
         return Guess(column, "identifier", f"nearly unique {kind}: {values} for {each}")
     if column.distinct > FEW_VALUES:
-        return Guess(column, "dropped", f"not recognised: {distinct}")
+        weights = column.numeric and column.low > 0 and words_of(column.name) & WEIGHT_WORDS
+        survey = "; survey weights are named in `roles.weight` instead" if weights else ""
+        return Guess(column, "dropped", f"not recognised: {distinct}{survey}")
     if column.missing_share > 0.5:
         return Guess(column, "dropped", f"only {distinct}, and most rows have none")
     if described >= MANY_QUASI_IDENTIFIERS:

@@ -1,4 +1,4 @@
-"""Draft a policy's privacy model, method and gates, from counts and from a trial on the table."""
+"""Draft a policy's privacy model and method, from counts and from a trial on the table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ E = 3
 P_MAX = 0.8  # where no attribute is recognised
 RARE = 0.05  # share of the rows without the two commonest values, from which every class can have a third
 PARTS = 10  # of the range in which most numbers are, a class ranges over one at least
-ERR, NCP, SUPPRESSION = 0.10, 0.20, 0.05  # the least limits that are drafted
 
 
 @dataclass(frozen=True)
@@ -122,29 +121,3 @@ def _outcome(one: Tried) -> str:
         return f"left out: {one.problem}"
     failing = f"; fails {', '.join(one.failing)}" if one.failing else ""
     return f"NCP {one.ncp:.1%}{failing}"
-
-
-def gate_lines(trial: Trial | None, *, undecided: bool = False) -> Iterator[str]:
-    """Write the limits of the gates: what the whole table measured, and a tenth more; usual ones without."""
-    yield "# Limits of what the gates measure in the staged files; over one, nothing is published."
-    if trial is not None and not trial.best.problem:
-        yield "# The limits are what this table measured with this method, a tenth more, and rounded up. They"
-        yield "# say what is possible, not what is safe: the owner of the data decides that."
-        if trial.best.failing:
-            yield f"# These gates fail on this table, and block it: {', '.join(trial.best.failing)}."
-    if trial is None:
-        reason = "a line above is marked DECIDE" if undecided else "the draft was made with --no-trial"
-        yield f"# These limits are usual ones: nothing was measured, because {reason}."
-        yield "# A table that exceeds them is not published. Measure before a run: `releasegate evaluate"
-        yield "# POLICY --input FILE --methods mondrian,ae-lrhma`. Then choose the method, and the limits."
-    elif trial.best.problem:
-        yield "# These limits are usual ones: no method could be tried on this table, for the reasons above."
-    yield "gates:"
-    limits = {"err": ERR, "ncp": NCP, "suppression": SUPPRESSION}
-    for gate, least in limits.items():
-        if trial is None:
-            yield f"  {gate}: {{max: {least:g}}}"
-            continue
-        measured = trial.best.measured.get(gate)
-        told = "" if measured is None else f" # measured: {measured:.3f}"
-        yield f"  {gate}: {{max: {trial.limit(gate, least):g}}}{told}"

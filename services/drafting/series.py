@@ -67,6 +67,15 @@ def periods_in(name: str) -> list[str]:
     return re.findall(PERIOD, name.split(".", maxsplit=1)[0])
 
 
+def period_of(name: str, names: Sequence[str]) -> str | None:
+    """Return the period in a file's name: of `names`, the part that differs; None where it has none."""
+    file = series_of(names)[1] if len(names) > 1 else None
+    if file is None:
+        return next(iter(periods_in(name)), None)
+    before, after = file.split("{period}")
+    return name[len(before) : len(name) - len(after)]
+
+
 def _of_several(names: Sequence[str]) -> tuple[str, str | None]:
     # What all names begin or end with may hold a part of the period, such as the century or the "Q".
     before = re.sub(r"(?:(?:19|20)[0-9]{2}-?[QqMmWw]?|[0-9]+)$", "", _common_beginning(names))

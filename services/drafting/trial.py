@@ -30,8 +30,6 @@ from tasks.types import IntArray, SourceTable
 
 PERIOD = "trial"  # a table of no period
 SAMPLE = 10_000  # rows on which the methods are compared
-STEP = 0.05  # of a drafted limit
-ROOM = 1.1  # a limit over what was measured, for tables to come
 CUTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 BESIDE = ("person", "person_difference", "worlds")  # gates that need earlier releases and who is in them
 METHODS: Mapping[str, Mapping[str, Any]] = {
@@ -67,11 +65,6 @@ class Trial:
     best: Tried
     sample_rows: int
     rows: int
-
-    def limit(self, gate: str, least: float) -> float:
-        """Return a limit that the best method's table keeps: a multiple of STEP, `least` or more."""
-        wanted = self.best.measured.get(gate, 0.0) * ROOM
-        return round(min(1.0, max(least, math.ceil(wanted / STEP - 1e-9) * STEP)), 2)
 
 
 def try_policy(policy: ReleasePolicy, table: Location, trusted: Trusted | None = None) -> Trial:

@@ -48,7 +48,7 @@ OF_HISTORY = (
     "classes and may help; that is not measured"
 )
 NO_KEY = "name the column that identifies people in roles.key, so that they can be followed"
-SEE_DETAIL = "nothing was measured that could be compared with a limit: the detail says what is missing"
+SEE_DETAIL = "the gate cannot tell: its detail says what is missing, and which setting helps, if one does"
 
 
 @dataclass(frozen=True)

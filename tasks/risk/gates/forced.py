@@ -42,7 +42,7 @@ def forced_gate(evidence: Evidence) -> GateResult:
         f"{by_class:.1%} of {number_of(n, 'person', 'people')} fit one class only, "
         f"{(found.fitting == 1).mean():.1%} by their own cells alone; certain values: {', '.join(told)}; "
         f"each person is hidden among at least {number_of(int(found.rows.min()), 'row')} "
-        f"({found.rows.mean():.1f} on average)"
+        f"({found.rows.mean():,.1f} on average)"
     )
     if n < n_source:
         detail += f"; records known to be left out: {n_source - n:,}"

@@ -216,6 +216,11 @@ def test_an_unknown_field_brings_the_nearest_one_and_all_that_are_allowed(
     )
 
 
+def test_a_field_that_no_terminal_shows_as_it_is_written_is_shown_in_escapes() -> None:
+    told = error_of(text_with("privacy.\xa0zz", 1))
+    assert told.startswith("clinic.yaml: privacy.\\xa0zz: unknown field\n")
+
+
 def test_an_unknown_field_like_no_other_brings_no_guess() -> None:
     assert error_of(text_with("privacy.zzz", 1)) == (
         "clinic.yaml: privacy.zzz: unknown field\n  Allowed here: k, e, p_max, h_min, spread, l, attributes."

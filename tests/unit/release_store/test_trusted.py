@@ -56,6 +56,7 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
         ("folders: /data", "should be a list of texts", ": folders"),
         ("packages: [3]", "should be a list of texts", ": packages.0"),
         ("everything: true", "unknown field", ": everything"),
+        ("\xa0thing: true", "unknown field", ": \\xa0thing"),
         ("- /data", "should be a list of texts", ""),
         ("folders: [", "", ""),
         ("memory_limit: 2", "should be a size, such as 2 GiB", ": memory_limit"),

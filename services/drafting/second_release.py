@@ -1,0 +1,63 @@
+"""Try a drafted policy on two periods: a release of the last table beside one of the table before it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from policy.errors import ReleaseGateError
+from release_store.records import Verdict
+from release_store.store import ReleaseStore
+from services.outcome import Outcome
+from services.release import release
+
+PERIODS = ("1", "2")
+UNLIMITED = """\
+  err: {max: 1}
+  ncp: {max: 1}
+  suppression: {max: 1}
+approval: {approvers: 0}
+publication: {formats: [parquet]}
+"""
+MOST_ROWS = 50_000  # of both tables: with more, the trial would take minutes
+
+
+@dataclass(frozen=True)
+class SecondRelease:
+    """What the gates measured of the second release, by gate, and those that fail; or the `problem` that kept
+    one of the two from being made.
+    """
+
+    measured: Mapping[str, float]
+    failing: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def second_release(begun: str, before: Path, last: Path) -> SecondRelease:
+    """Release two tables, one beside the other, in a store that is removed.
+
+    `begun` is a policy as text, with the roles, the model and the method; no limit on risks and losses holds.
+    The store is in a folder of this account alone, and has what any store has: cells that would be published,
+    and hashes of people under a key of its own.
+    """
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent)
+        file = folder / "policy.yaml"
+        file.write_text(f"{begun}\n{UNLIMITED}", encoding="utf-8")
+        ReleaseStore.create(folder / "store")
+        try:
+            for period, table in zip(PERIODS, (before, last), strict=True):
+                outcome = release(file, store=folder / "store", period=period, input_path=table)
+                if outcome.state != "published" and period == PERIODS[0]:
+                    failing = ", ".join(_failing(outcome))
+                    return SecondRelease({}, problem=f"the release before it fails {failing}")
+        except ReleaseGateError as error:
+            return SecondRelease({}, problem=error.message)
+    measured = {one.gate: one.value for one in outcome.gates if one.value is not None}
+    return SecondRelease(measured, _failing(outcome))
+
+
+def _failing(outcome: Outcome) -> tuple[str, ...]:
+    return tuple(one.gate for one in outcome.gates if one.verdict is not Verdict.PASS)

@@ -1,0 +1,129 @@
+"""What a draft of several periods says of values that change, and of the period of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from services.drafting.changes import FEWEST_PEOPLE, Change, changes_of
+from services.drafting.draft import draft
+from services.drafting.gate_limits import gate_lines, limit_over, stability_of
+from services.drafting.second_release import SecondRelease
+from services.drafting.series import period_of
+from services.drafting.trial import Trial, Tried
+
+
+def tables(*periods: Sequence[tuple[str, str | None, str]]) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    con.execute('CREATE TABLE cells (person VARCHAR, town VARCHAR, illness VARCHAR, "table" INTEGER)')
+    for number, rows in enumerate(periods):
+        con.executemany("INSERT INTO cells VALUES (?, ?, ?, ?)", [(*row, number) for row in rows])
+    return con
+
+
+def test_people_of_two_tables_are_counted_where_their_values_changed() -> None:
+    first = [(f"p{i}", "Riga", "flu") for i in range(100)]
+    # Of 80 who stay, 20 move; of 10 of the others nobody knows where they live.
+    second = [(f"p{i}", "Oslo" if i < 20 else None if i < 30 else "Riga", "flu") for i in range(80)]
+    con = tables(first, second)
+    found = changes_of(con, "person", "table", ["town", "illness"])
+    assert found == {"town": Change(people=70, changed=20), "illness": Change(people=80, changed=0)}
+
+
+def test_the_two_tables_that_differ_most_are_told() -> None:
+    def period(n_ill: int) -> list[tuple[str, str | None, str]]:
+        return [(f"p{i}", "Riga", "flu" if i < n_ill else "none") for i in range(100)]
+
+    con = tables(period(0), period(10), period(30))
+    assert changes_of(con, "person", "table", ["illness"]) == {"illness": Change(100, 30)}
+
+
+def test_of_few_people_no_share_is_told() -> None:
+    few = [(f"p{i}", "Riga", "flu") for i in range(FEWEST_PEOPLE - 1)]
+    assert changes_of(tables(few, few), "person", "table", ["town"]) == {}
+    assert changes_of(tables(few, few), "person", "table", []) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "stability"),
+    [
+        ("illness", 0, "stable"),
+        ("illness", 50, "stable"),
+        ("illness", 51, "transient"),
+        ("income", 0, "transient"),
+    ],
+)
+def test_a_value_that_changed_for_most_people_is_transient(name: str, changed: int, stability: str) -> None:
+    assert stability_of(name, Change(100, changed)) == stability
+
+
+def test_the_draft_tells_how_many_values_changed_and_has_attackers_allow_for_them(tmp_path: Path) -> None:
+    files = [tmp_path / f"clinic-2025{half}.csv" for half in ("A", "B")]
+    for late, file in enumerate(files):
+        rows = [
+            f"p{i},{('m', 'f')[i % 2]},{20 + i % 60},{('flu', 'gout', 'none')[(i + (late and i < 120)) % 3]}"
+            for i in range(600)
+        ]
+        file.write_text("\n".join(["person_id,sex,age,diagnosis", *rows]) + "\n", encoding="utf-8")
+    text = draft(*files, trial=False)
+    assert text.count("people in two tables") == 1
+    assert "      # Of 600 people in two tables, 20.0% have another value in the later one.\n" in text
+    assert "  worlds: {changes: 0.25} # of stable values, measured: 0.200\n" in text
+    assert "releasegate run clinic.yaml --period 2025A --input" in text
+
+
+@pytest.mark.parametrize(
+    ("names", "periods"),
+    [
+        (["s-2013B.csv", "s-2013J.csv"], ["2013B", "2013J"]),
+        (["eph-2013Q4.csv", "eph-2014Q1.csv"], ["2013Q4", "2014Q1"]),
+        (["w1.csv", "w2.csv", "w10.csv"], ["1", "2", "10"]),
+        (["clinic-2026.csv"], ["2026"]),
+        (["clinic.csv"], [None]),
+        (["a 1.csv", "b 2.csv"], [None, None]),
+    ],
+)
+def test_the_period_of_a_table_is_what_its_name_differs_in(
+    names: list[str], periods: list[str | None]
+) -> None:
+    assert [period_of(name, names) for name in names] == periods
+
+
+def made(**measured: float) -> Trial:
+    tried = Tried("mondrian", measured)
+    return Trial((tried,), tried, tried, 100, 100)
+
+
+def test_limits_have_room_for_what_both_releases_measured() -> None:
+    lines = list(gate_lines(made(ncp=0.30, err=0.02), SecondRelease({"ncp": 0.41, "suppression": 0.06})))
+    assert "  ncp: {max: 0.5} # measured: 0.300, 0.410" in lines
+    assert "  err: {max: 0.1} # measured: 0.020" in lines
+    assert "  suppression: {max: 0.1} # measured: 0.060" in lines
+    assert limit_over(0.41) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (SecondRelease({"ncp": 0.9}, failing=("worlds", "person")), "#   it fails worlds, person"),
+        (SecondRelease({}, problem="no class is left"), "#   no class is left"),
+    ],
+)
+def test_a_second_release_that_is_blocked_sets_no_limit(second: SecondRelease, told: str) -> None:
+    lines = list(gate_lines(made(ncp=0.30), second))
+    assert told in lines
+    assert "  ncp: {max: 0.35} # measured: 0.300" in lines
+
+
+@pytest.mark.parametrize(("low", "named"), [(1, True), (0, False)])
+def test_a_column_that_may_hold_survey_weights_is_told(tmp_path: Path, low: int, *, named: bool) -> None:
+    table = tmp_path / "survey.csv"
+    rows = [f"{20 + i % 40},{('flu', 'gout', 'none')[i % 3]},{low + i % 100}" for i in range(400)]
+    table.write_text("\n".join(["age,diagnosis,weight", *rows]) + "\n", encoding="utf-8")
+    text = draft(table, trial=False)
+    said = "    - weight # not recognised: 100 distinct values"
+    assert (f"{said}; survey weights are named in `roles.weight` instead\n" in text) == named
+    assert said in text
