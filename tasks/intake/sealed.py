@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from policy.errors import InputError, TransientFailure
+from policy.errors import InputError, ReleaseGateError, TransientFailure
 from policy.location import Location, ObjectAddress
 from policy.plain_file import not_read, open_path, open_plain
 from policy.postgres_address import PostgresTable
@@ -106,22 +106,23 @@ def head_of(path: Path, check: Callable[[Path], None], n_bytes: int) -> Iterator
 
     The digest is empty. Raises InputError as `sealed`.
     """
-    finding, hint, head = "", "", b""
-    try:
-        with _opened(path, check, ObjectStore()) as (file, _):
-            text = gzip.GzipFile(fileobj=file, mode="rb") if is_compressed(path) else file
-            head = text.read(n_bytes)
-            if text.read(1):
-                head = head[: head.rfind(b"\n") + 1]
-    except (EOFError, zlib.error, MemoryError, OSError) as error:
-        finding, hint = _problem(error)
-    if finding:
-        raise InputError(finding, where=str(path), hint=hint)
-    if PEM in head[:PEM_WITHIN]:
-        raise _key(path)
     handle = os.memfd_create("head", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    failure: ReleaseGateError | None = None
+    head = b""
     try:
-        _write(handle, head)
+        try:
+            with _opened(path, check, ObjectStore()) as (file, _):
+                text = gzip.GzipFile(fileobj=file, mode="rb") if is_compressed(path) else file
+                head = text.read(n_bytes)
+                if text.read(1):
+                    head = head[: head.rfind(b"\n") + 1]
+            _write(handle, head)
+        except (EOFError, zlib.error, MemoryError, OSError) as error:
+            failure = _failure(error, path)
+        if failure is not None:
+            raise failure
+        if PEM in head[:PEM_WITHIN]:
+            raise _key(path)
         fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
         yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), "", len(head))
     finally:
@@ -152,7 +153,6 @@ def _key(path: Location) -> InputError:
 
 def _copied(path: Location, handle: int, check: Callable[[Path], None] | None, objects: ObjectStore) -> str:
     """Copy the file's text into `handle`, and return the digest of its bytes."""
-    finding, hint = "", "Check the file."
     try:
         with _opened(path, check, objects) as (file, stamp):
             before = stamp()
@@ -164,16 +164,26 @@ def _copied(path: Location, handle: int, check: Callable[[Path], None] | None, o
                 _pour(digesting, handle, path)
             if stamp() == before:
                 return digesting.digest.hexdigest()
-            finding, hint = "changed while it was being read", "Run again when the file is complete."
-    except (EOFError, zlib.error, MemoryError, OSError) as error:
-        if isinstance(error, OSError) and error.errno == errno.EFBIG:
-            raise TransientFailure(
-                "is larger than the file size limit of this process",
+            failure: ReleaseGateError = InputError(
+                "changed while it was being read",
                 where=str(path),
-                hint="Allow larger files (`ulimit -f`), and check the free space of the disk.",
-            ) from None
-        finding, hint = _problem(error)
-    raise InputError(finding, where=str(path), hint=hint)
+                hint="Run again when the file is complete.",
+            )
+    except (EOFError, zlib.error, MemoryError, OSError) as error:
+        failure = _failure(error, path)
+    raise failure
+
+
+def _failure(error: Exception, path: Location) -> ReleaseGateError:
+    """Return what a user is told of a file that was not copied into memory."""
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return TransientFailure(
+            "is larger than the file size limit of this process",
+            where=str(path),
+            hint="Allow larger files (`ulimit -f`), and check the free space of the disk.",
+        )
+    finding, hint = _problem(error)
+    return InputError(finding, where=str(path), hint=hint)
 
 
 def _problem(error: Exception) -> tuple[str, str]:
