@@ -20,7 +20,7 @@ from services.drafting.guesses import (
     hardly_repeats,
 )
 from services.drafting.limits import RECODING, gate_lines, method_lines, privacy_lines
-from services.drafting.quasi_identifiers import quasi_identifier_lines
+from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
 from services.drafting.series import periods_in, series_of
 from services.drafting.source_lines import source_lines
 from services.drafting.trial import Trial, try_policy
@@ -101,10 +101,11 @@ def _roles(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     yield "  # What others may know of a person: generalized into classes of at least k."
     yield "  quasi_identifiers:"
     described = having("quasi-identifier")
-    for guess in described:
-        beside = [one.column.name for one in described if one is not guess]
-        yield from quasi_identifier_lines(facts, guess, beside)
-    if not having("quasi-identifier"):
+    if described:
+        classes = classes_of(facts, [guess.column for guess in described])
+        for guess in described:
+            yield from quasi_identifier_lines(facts, guess, classes)
+    else:
         yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
         yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
     yield ""
