@@ -23,7 +23,7 @@ from services.drafting.guesses import (
     is_amount,
 )
 from services.drafting.limits import RECODING, method_lines, privacy_lines
-from services.drafting.quasi_identifiers import quasi_identifier_lines
+from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
 from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
 from services.drafting.series import period_of, source_of, table_name
 from services.drafting.source_lines import source_lines
@@ -130,11 +130,12 @@ def _roles(facts: TableFacts, guesses: list[Guess], changes: Mapping[str, Change
     yield "  # What others may know of a person: generalized into classes of at least k."
     yield "  quasi_identifiers:"
     described = having("quasi-identifier")
-    for guess in described:
-        beside = [one.column.name for one in described if one is not guess]
-        yield from quasi_identifier_lines(facts, guess, beside)
-        yield from _changed(changes.get(guess.column.name))
-    if not having("quasi-identifier"):
+    if described:
+        classes = classes_of(facts, [guess.column for guess in described])
+        for guess in described:
+            yield from quasi_identifier_lines(facts, guess, classes)
+            yield from _changed(changes.get(guess.column.name))
+    else:
         yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
         yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
     yield ""

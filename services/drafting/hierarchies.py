@@ -1,9 +1,9 @@
-"""Draft a hierarchy of a column's values: values near which people are alike stand under one node.
+"""Draft a hierarchy of a column's values: values that small classes mix stand under one node.
 
-Two values are near if their rows are alike in the other quasi-identifiers. The values are put into an order
-in which near ones are neighbours (agglomerative clustering), and the order is cut into two parts of about as
-many rows, again and again. Parts of like size let a class have a low node; in a tree of the clusters
-themselves, rare values would be together up to the root, and no class could be made of them.
+A set of values is published as the lowest node that covers it, and costs as many values as the node has. So
+the tree is the one found at which the sets of small classes cost least (S. Dasgupta, 2016, has pairs in place
+of sets): clusters that are mixed most for their size are joined, then branches are moved while that costs
+less.
 """
 
 from __future__ import annotations
@@ -13,39 +13,70 @@ from dataclasses import dataclass
 
 import duckdb
 import numpy as np
-from numpy.typing import NDArray
 
+from services.drafting.small_classes import SmallClasses
 from services.drafting.yaml_text import listed, scalar
 from tasks.sql import identifier
+from tasks.types import BoolArray, IntArray
 
 MOST_VALUES = 20  # of a hierarchy; rarer ones are read as others
-MOST_LABELS = 26  # values and nodes together
+MOST_LABELS = 29  # cells that small classes have: with `*`, as many as an analyst can group by
 FEWEST_ROWS = 8  # of a value that a policy names where a column has more than MOST_VALUES
 NAMED = 3  # values of a node, at most, that are all named in its name
-BINS = 8  # of the numbers of another column
+MOST_MOVES = 40  # of branches
 OTHERS = "other"
 
 Tree = tuple["str | Tree", ...]
-Counts = NDArray[np.float64]
+Branch = int | tuple["Branch", ...]
+"""A leaf's number, or the children of a node."""
 
 
 @dataclass(frozen=True)
 class Drafted:
-    """The tree of a column's values, and whether some values are left out of it, to be read as others."""
+    """The tree of a column's values, and the leaf that others are read as, None where it has all."""
 
     tree: Tree
-    others: bool
+    others: str | None
 
     @property
     def values(self) -> list[str]:
-        """The values of the tree, in their order."""
-        return leaves_of(self.tree)
+        """The values that the tree names."""
+        return [leaf for leaf in leaves_of(self.tree) if leaf != self.others]
 
 
-def drafted_hierarchy(con: duckdb.DuckDBPyConnection, column: str, beside: Sequence[str]) -> Drafted | None:
+@dataclass(frozen=True)
+class Sets:
+    """Different sets of values as bits, whether each is beside the missing value, their rows, and how many
+    values there are in all: a set that no node covers costs so many.
+    """
+
+    bits: IntArray
+    missing: BoolArray
+    rows: IntArray
+    n_values: int
+
+    def cost(self, branch: Branch) -> float:
+        """Return how many values the closed cells of all rows have."""
+        cells = np.full(len(self.bits), float(self.n_values))
+        for node in _nodes(branch):
+            size = node.bit_count()
+            cells[((self.bits & ~node) == 0) & (cells > size)] = size
+        return float((cells * self.rows).sum())
+
+    def n_cells(self, branch: Branch) -> int:
+        """Return how many different cells there are of several values, or of one and the missing one."""
+        cells = np.full(len(self.bits), -1)
+        for node in sorted(_nodes(branch), key=int.bit_count, reverse=True):
+            cells[(self.bits & ~node) == 0] = node
+        cells[self.bits == 0] = 0
+        several = (cells >= 0) & (self.missing | (self.bits & (self.bits - 1) > 0))
+        return len({*zip(cells[several].tolist(), self.missing[several].tolist(), strict=True)})
+
+
+def drafted_hierarchy(con: duckdb.DuckDBPyConnection, column: str, classes: SmallClasses) -> Drafted | None:
     """Return the hierarchy of a column of the relation `cells`; None where fewer than three values are left.
 
-    `beside` are the other quasi-identifiers. O(n) a column beside it, and O(v^3) for v values.
+    O(n) for the values, and O(v^3 s) a move for v values and s different sets of `classes`.
     """
     name = identifier(column)
     found = con.execute(
@@ -55,94 +86,123 @@ def drafted_hierarchy(con: duckdb.DuckDBPyConnection, column: str, beside: Seque
     values = values[:MOST_VALUES]
     if len(values) < 3:
         return None
-    rows = np.array([float(count) for _, count in found[: len(values)]])
-    order = _in_order(_profiles(con, column, values, beside), rows)
-    tree = _pruned(_halved([values[v] for v in order], rows[order]), MOST_LABELS - len(values))
-    return Drafted(tree, len(values) < len(found))
+    others = unlike(values) if len(values) < len(found) else None
+    member, rows = classes.mixtures(column, values)
+    leaves = [*values] if others is None else [*values, others]
+    missing = member[:, -1]
+    sets = _sets(member[:, : len(leaves)], missing, rows, len(leaves) + int(missing.any()))
+    branch = _pruned(_improved(_joined(len(leaves), sets), sets), sets, len(leaves))
+    tree = _named(branch, leaves)
+    return Drafted(tree if not isinstance(tree, str) else (tree,), others)
 
 
-def _profiles(
-    con: duckdb.DuckDBPyConnection, column: str, values: Sequence[str], beside: Sequence[str]
-) -> Counts:
-    """Return how each value's rows are distributed in the other columns, (values, cells): square roots of
-    shares, whose distances are those of Hellinger.
-    """
-    place = {value: v for v, value in enumerate(values)}
-    name, blocks = identifier(column), []
-    for other in beside:
-        cell = identifier(other)
-        # Numbers in parts of like size; other columns by their values.
-        query = f"""
-            SELECT v, CASE WHEN many THEN CAST(part AS VARCHAR) ELSE o END AS one, count(*)
-            FROM (
-                SELECT {name} AS v, {cell} AS o,
-                       ntile({BINS}) OVER (ORDER BY try_cast({cell} AS DOUBLE), {cell}) AS part
-                FROM cells
-            ), (SELECT count(DISTINCT {cell}) > {5 * BINS} AS many FROM cells)
-            GROUP BY ALL
-            """
-        counted = con.execute(query).fetchall()
-        others = {one: i for i, one in enumerate(sorted({str(o) for _, o, _ in counted}))}
-        counts = np.zeros((len(values), len(others)))
-        for value, one, rows in counted:
-            if value in place:
-                counts[place[value], others[str(one)]] += rows
-        mean = counts.sum(axis=0) / max(counts.sum(), 1.0)
-        blocks.append(
-            np.sqrt((counts + mean) / (counts.sum(axis=1, keepdims=True) + 1))
-        )  # one row of the mean
-    return np.concatenate(blocks, axis=1) if blocks else np.zeros((len(values), 1))
+def unlike(values: Sequence[str]) -> str:
+    """Return a name for other values, which is none of `values`."""
+    name = OTHERS
+    while name in values:
+        name += "s"
+    return name
 
 
-def _in_order(profiles: Counts, rows: Counts) -> list[int]:
-    """Return the values in an order in which near ones are neighbours (Ward, 1963, by rows)."""
-    clusters = [([v], profiles[v], rows[v]) for v in range(len(rows))]
+def _sets(member: BoolArray, missing: BoolArray, rows: IntArray, n_values: int) -> Sets:
+    bits = (member.astype(np.int64) << np.arange(member.shape[1])).sum(axis=1)
+    key, place = np.unique(2 * bits + missing, return_inverse=True)
+    counted = np.bincount(place.ravel(), weights=rows, minlength=len(key)).astype(np.int64)
+    single = np.array([one.bit_count() < 2 for one in (key >> 1).tolist()], dtype=bool)
+    counted[single] = 0  # they cost the same in every tree
+    return Sets(key >> 1, key % 2 == 1, counted, n_values)
+
+
+def _bits(branch: Branch) -> int:
+    return 1 << branch if isinstance(branch, int) else sum(map(_bits, branch))
+
+
+def _nodes(branch: Branch) -> Iterator[int]:
+    """Return the values of each node under the root, as bits."""
+    for child in () if isinstance(branch, int) else branch:
+        yield _bits(child)
+        yield from _nodes(child)
+
+
+def _branches(branch: Branch) -> Iterator[Branch]:
+    yield branch
+    for child in () if isinstance(branch, int) else branch:
+        yield from _branches(child)
+
+
+def _joined(n_leaves: int, sets: Sets) -> Branch:
+    """Join the two clusters again and again that most rows mix, for the size of both."""
+    clusters: list[tuple[Branch, int]] = [(leaf, 1 << leaf) for leaf in range(n_leaves)]
     while len(clusters) > 1:
-        gains = [
-            (a[2] * b[2] / (a[2] + b[2]) * float(((a[1] - b[1]) ** 2).sum()), i, j)
-            for i, a in enumerate(clusters)
-            for j, b in enumerate(clusters[:i])
-        ]
-        _, i, j = min(gains)
-        a, b = clusters[i], clusters[j]
-        size = a[2] + b[2]
-        joined = (b[0] + a[0], (a[2] * a[1] + b[2] * b[1]) / size, size)
-        clusters = [one for place, one in enumerate(clusters) if place not in (i, j)] + [joined]
+        has = np.array([(sets.bits & bits) != 0 for _, bits in clusters])
+        size = np.array([bits.bit_count() for _, bits in clusters])
+        mixed = (has * sets.rows) @ has.T / (size[:, None] + size)
+        mixed[np.tril_indices(len(clusters))] = -1.0
+        i, j = divmod(int(mixed.argmax()), len(clusters))
+        (a, bits_a), (b, bits_b) = clusters[i], clusters[j]
+        clusters = [one for place, one in enumerate(clusters) if place not in (i, j)]
+        clusters.append(((a, b), bits_a | bits_b))
     return clusters[0][0]
 
 
-def _halved(values: Sequence[str], rows: Counts) -> Tree:
-    """Cut values in their order into two parts of about as many rows, and each part likewise."""
-    if len(values) == 1:
-        return (values[0],)
-    passed = np.cumsum(rows)
-    cut = 1 + int(np.abs(passed[:-1] - passed[-1] / 2).argmin())
-    halves = (_halved(values[:cut], rows[:cut]), _halved(values[cut:], rows[cut:]))
-    return tuple(half[0] if len(half) == 1 else half for half in halves)
+def _improved(branch: Branch, sets: Sets) -> Branch:
+    """Move the branch to the place where the tree costs least, while that saves something."""
+    cost = sets.cost(branch)
+    for _ in range(MOST_MOVES):
+        moved = [
+            _with(rest, place, one)
+            for one in [*_branches(branch)][1:]
+            for rest in [_without(branch, one)]
+            for place in _branches(rest)
+        ]
+        costs = [sets.cost(each) for each in moved]
+        best = int(np.argmin(costs))
+        if costs[best] >= cost - 0.5:  # rows and values are whole numbers
+            break
+        branch, cost = moved[best], costs[best]
+    return branch
 
 
-def _pruned(tree: Tree, nodes: int) -> Tree:
-    """Return a tree with at most so many nodes under its root: the lowest go first, those of few values."""
-    while len(found := [*_nodes(tree)]) > nodes:
-        tree = _without(tree, min(found, key=lambda node: len(leaves_of(node))))
-    return tree
+def _without(branch: Branch, gone: Branch) -> Branch:
+    if isinstance(branch, int):
+        return branch
+    left = tuple(_without(child, gone) for child in branch if child != gone)
+    return left[0] if len(left) == 1 else left
 
 
-def _nodes(tree: Tree) -> Iterator[Tree]:
-    for child in tree:
-        if not isinstance(child, str):
-            yield child
-            yield from _nodes(child)
+def _with(branch: Branch, place: Branch, one: Branch) -> Branch:
+    if branch == place:
+        return (branch, one)
+    return branch if isinstance(branch, int) else tuple(_with(child, place, one) for child in branch)
 
 
-def _without(tree: Tree, node: Tree) -> Tree:
-    children: list[str | Tree] = []
-    for child in tree:
-        if child is node:
+def _pruned(branch: Branch, sets: Sets, n_leaves: int) -> Branch:
+    """Return a tree of few enough nodes and cells: the node goes first without which the cells cost least."""
+    while nodes := [one for one in [*_branches(branch)][1:] if not isinstance(one, int)]:
+        if n_leaves + max(len(nodes), sets.n_cells(branch)) <= MOST_LABELS:
+            break
+        branch = min((_flat(branch, node) for node in nodes), key=sets.cost)
+    return branch
+
+
+def _flat(branch: Branch, node: Branch) -> Branch:
+    """Return a tree in which the children of a node stand in its place."""
+    if isinstance(branch, int):
+        return branch
+    children: list[Branch] = []
+    for child in branch:
+        if child == node and not isinstance(child, int):
             children += child
         else:
-            children.append(child if isinstance(child, str) else _without(child, node))
+            children.append(_flat(child, node))
     return tuple(children)
+
+
+def _named(branch: Branch, leaves: Sequence[str]) -> Tree | str:
+    """Return a tree with the names of its leaves, of which the first are the most frequent."""
+    if isinstance(branch, int):
+        return leaves[branch]
+    return tuple(_named(child, leaves) for child in sorted(branch, key=lambda one: _bits(one) & -_bits(one)))
 
 
 def leaves_of(tree: Tree) -> list[str]:

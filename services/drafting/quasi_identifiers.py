@@ -9,33 +9,54 @@ from policy.text import number_of
 from services.drafting.bounds import rounded_outwards
 from services.drafting.facts import ColumnFacts, TableFacts
 from services.drafting.guesses import CODE_WORDS, MANY_VALUES, Guess
-from services.drafting.hierarchies import FEWEST_ROWS, OTHERS, drafted_hierarchy, lines_of
+from services.drafting.hierarchies import FEWEST_ROWS, drafted_hierarchy, lines_of, unlike
+from services.drafting.small_classes import SmallClasses, small_classes
+from services.drafting.steps import is_number
 from services.drafting.words import words_of
 from services.drafting.yaml_text import listed, scalar
-from tasks.sql import identifier
+from tasks.sql import identifier, literal
 
 LONGEST = 80  # characters of a value that a policy lists
 MOST_CODES = 50
 DECADE = 10
 
 
-def quasi_identifier_lines(facts: TableFacts, guess: Guess, beside: Sequence[str]) -> Iterator[str]:
-    """Write a quasi-identifier as a section of a policy; `beside` are the other quasi-identifiers."""
+def quasi_identifier_lines(facts: TableFacts, guess: Guess, classes: SmallClasses) -> Iterator[str]:
+    """Write a quasi-identifier as a section of a policy; `classes` mix the values of hierarchies."""
     column = guess.column
     yield f"    {scalar(column.name)}:"
     yield f"      # {guess.why}"
-    yield from _type_lines(facts, column, beside)
+    yield from _type_lines(facts, column, classes)
     if column.missing_share > 0:
         yield f"      # {number_of(column.rows - column.known, 'row has', 'rows have')} no value."
 
 
-def _type_lines(facts: TableFacts, column: ColumnFacts, beside: Sequence[str]) -> Iterator[str]:
-    words = words_of(column.name)
-    # A flag or a code is written as a number and is no quantity.
-    is_number = column.numeric and column.distinct > 2 and not words & CODE_WORDS and column.code is None
+def classes_of(facts: TableFacts, columns: Sequence[ColumnFacts]) -> SmallClasses:
+    """Cut a table into small classes by its quasi-identifiers."""
+    places = {column.name: _place(facts, column) for column in columns}
+    return small_classes(facts.connection, places)
+
+
+def _place(facts: TableFacts, column: ColumnFacts) -> str | None:
+    """Return the SQL of a value's place in the order of its column; None where it has no order."""
+    name = identifier(column.name)
+    if column.order is not None:
+        return f"list_position([{', '.join(map(literal, column.order))}], {name})"
+    if column.all_dates or column.code is not None:
+        return f"CASE WHEN {name} IS NOT NULL THEN dense_rank() OVER (ORDER BY {name}) END"
+    return is_number(name, facts.source) if _is_quantity(column) else None
+
+
+def _is_quantity(column: ColumnFacts) -> bool:
+    """Tell whether a column's numbers are quantities: a flag or a code is written as a number and is none."""
+    coded = words_of(column.name) & CODE_WORDS or column.code is not None
+    return column.numeric and column.distinct > 2 and not coded
+
+
+def _type_lines(facts: TableFacts, column: ColumnFacts, classes: SmallClasses) -> Iterator[str]:
     if column.years is not None and column.all_dates:
         yield from _date(column.years)
-    elif is_number and rounded_outwards(column):
+    elif _is_quantity(column) and rounded_outwards(column):
         yield from _number(column)
     elif column.code is not None and (codes := _codes(facts, column.name)) is not None:
         yield from _code(*codes)
@@ -44,7 +65,7 @@ def _type_lines(facts: TableFacts, column: ColumnFacts, beside: Sequence[str]) -
         yield "      type: ordinal"
         yield from _values(column.order)
     else:
-        yield from _category(facts, column, beside)
+        yield from _category(facts, column, classes)
 
 
 def _date(years: tuple[int, int]) -> Iterator[str]:
@@ -95,40 +116,33 @@ def _code(codes: list[str], length: int, others: bool) -> Iterator[str]:
     yield from _values(codes)
     if others:
         yield f"      # Codes of fewer than {FEWEST_ROWS} rows, and those to come, are read as this one."
-        yield f"      others: {_unlike(codes)}"
+        yield f"      others: {unlike(codes)}"
 
 
-def _category(facts: TableFacts, column: ColumnFacts, beside: Sequence[str]) -> Iterator[str]:
+def _category(facts: TableFacts, column: ColumnFacts, classes: SmallClasses) -> Iterator[str]:
     yield "      type: categorical"
     longest = facts.connection.execute(f"SELECT max(length({identifier(column.name)})) FROM cells").fetchall()
     if longest[0][0] is not None and longest[0][0] > LONGEST:
         yield f"      # {column.distinct} values, some too long to list: write a `hierarchy` for it."
         return
-    found = None if column.distinct < 3 else drafted_hierarchy(facts.connection, column.name, beside)
+    found = None if column.distinct < 3 else drafted_hierarchy(facts.connection, column.name, classes)
     if found is None:
         if column.distinct <= MANY_VALUES:
             yield from _values(facts.values(column.name))
         else:
             yield f"      # {column.distinct} rare values: drop it, or write a `hierarchy` for it."
         return
-    yield "      # Values whose rows are alike otherwise stand together. Group them as their readers"
+    yield "      # Values that small classes mix stand together. Group them as their readers"
     yield "      # would, and name the groups: the names are published."
     yield "      hierarchy:"
     yield from lines_of(found.tree, "        ")
-    if found.others:
+    if found.others is not None:
         rest = number_of(column.distinct - len(found.values), "other value")
         yield f"      # The {rest}, and those to come, are read as this one."
-        yield f"      others: {_unlike(found.values)}"
+        yield f"      others: {found.others}"
 
 
 def _values(values: Sequence[str]) -> Iterator[str]:
     first, *more = listed(values, "        ")
     yield f"      values: {first}"
     yield from more
-
-
-def _unlike(values: Sequence[str]) -> str:
-    name = OTHERS
-    while name in values:
-        name += "s"
-    return name
