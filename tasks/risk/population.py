@@ -69,10 +69,13 @@ class ClassSizes:
 def pitman(sample: ClassSizes) -> float:
     """Estimate U by Pitman's model. O(u) for each of some dozens of steps.
 
-    The likelihood is maximized over logit alpha and log(theta + alpha), from several starts.
+    The likelihood is maximized over logit alpha and log(theta + alpha), from several starts. It has no
+    maximum, and the estimate is nan, if everybody sampled is alone.
     """
     if (trivial := _trivial(sample)) is not None:
         return trivial
+    if sample.sizes[-1] == 1:
+        return np.nan
     starts = [(0.0, 0.0), (-3.0, np.log(sample.n)), (2.0, 3.0)]
     bounds = [(-LARGEST_LOG, LARGEST_LOG)] * 2
     found = [
