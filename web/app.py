@@ -24,18 +24,9 @@ _SENTENCES = {
 
 def make_app(settings: Settings) -> Guard:
     """Return the application for a store. Raises as `ReleaseStore.open`."""
-    app = FastAPI(
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        exception_handlers={
-            Refused: _refused,
-            ReleaseGateError: _not_done,
-            HTTPException: _no_page,
-            Exception: _unexpected,
-        },
-        redirect_slashes=False,
-    )
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    for kind in (Refused, ReleaseGateError, HTTPException, Exception):
+        app.add_exception_handler(kind, _answer_to)
     app.state.server = Server(settings)
     app.include_router(router)
     return Guard(app, settings, refusal_page)
@@ -47,34 +38,35 @@ def refusal_page(refused: Refused) -> Response:
     return error_page(refused.status, refused.sentence)
 
 
-async def _refused(request: Request, refused: Exception) -> Response:
-    assert isinstance(refused, Refused)  # noqa: S101 -- by the table above
-    answer = refusal_page(refused)
-    if isinstance(refused, NotLoggedIn) and request.method in SAFE_METHODS:
-        return RedirectResponse(LOGIN, status_code=303)
-    return answer
+async def _answer_to(request: Request, error: Exception) -> Response:
+    """Return the page that says what went wrong."""
+    match error:
+        case NotLoggedIn() if request.method in SAFE_METHODS:
+            refusal_page(error)
+            return RedirectResponse(LOGIN, status_code=303)
+        case Refused():
+            return refusal_page(error)
+        case ReleaseGateError():
+            return _not_done(error)
+        case HTTPException():
+            return _no_page(error)
+    log_event("request.failed", level="error", error=type(error).__name__, status=500)
+    return error_page(
+        500, f"There was an unexpected error ({type(error).__name__}). Nothing else is known here."
+    )
 
 
-async def _not_done(request: Request, error: Exception) -> Response:
+def _not_done(error: ReleaseGateError) -> Response:
     """Return what the store or a service says; a refused decision is in the audit log by then."""
-    del request
-    assert isinstance(error, ReleaseGateError)  # noqa: S101 -- by the table above
     status = 503 if isinstance(error, StoreError) else 409
     log_event("request.refused", level="warning", error=type(error).__name__, status=status)
     where = f"{error.where}: " if error.where else ""
     return error_page(status, sanitize_text(f"{where}{error.message}."), sanitize_text(error.hint))
 
 
-async def _no_page(request: Request, error: Exception) -> Response:
-    del request
-    assert isinstance(error, HTTPException)  # noqa: S101 -- by the table above
+def _no_page(error: HTTPException) -> Response:
     log_event("request.refused", level="warning", error="HTTPException", status=error.status_code)
-    return error_page(error.status_code, _SENTENCES.get(error.status_code, "The request cannot be answered."))
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    del request
-    log_event("request.failed", level="error", error=type(error).__name__, status=500)
-    return error_page(
-        500, f"There was an unexpected error ({type(error).__name__}). Nothing else is known here."
-    )
+    sentence = _SENTENCES.get(error.status_code, "The request cannot be answered.")
+    answer = error_page(error.status_code, sentence)
+    answer.headers.update(error.headers or {})  # which methods there are
+    return answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -12,11 +11,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from web.headers import SECURITY_HEADERS
 from web.rate_limit import RateLimit
-from web.refusals import ForeignHost, ForeignOrigin, Refused, TooLarge, TooManyRequests, TooSlow
+from web.refusals import (
+    BadRequest,
+    ForeignHost,
+    ForeignOrigin,
+    HeadTooLarge,
+    Refused,
+    TooLarge,
+    TooManyRequests,
+)
 from web.settings import Settings
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOGIN = "/login"
+_BESIDE = 4  # bytes of a header beside its name and value
 
 
 class Guard:
@@ -38,20 +46,25 @@ class Guard:
             return
         try:
             self._check(scope)
-            body = await asyncio.wait_for(self._body(scope, receive), self._settings.body_time)
-        except TimeoutError:
-            await self._refuse(TooSlow())(scope, receive, _with_headers(send))
-            return
+            body = await self._body(scope, receive)
         except Refused as refused:
-            await self._refuse(refused)(scope, receive, _with_headers(send))
+            answer = self._refuse(refused)
+            answer.headers["Connection"] = "close"  # what is left of the request is not read
+            await answer(scope, receive, _with_headers(send))
             return
         if body is not None:
             with suppress(Exception):  # its page is sent and its kind is logged by then
                 await self._app(scope, _given(body, receive), _with_headers(send))
 
     def _check(self, scope: Scope) -> None:
-        """Raise Refused for another host or origin, or a client that asks too often."""
+        """Raise Refused for a head that no browser sends, another host or origin, or too many requests."""
         headers = Headers(scope=scope)
+        n_bytes = len(scope["raw_path"]) + len(scope["query_string"])
+        n_bytes += sum(len(name) + len(value) + _BESIDE for name, value in headers.raw)
+        if n_bytes > self._settings.largest_head:
+            raise HeadTooLarge
+        if "content-length" in headers and "transfer-encoding" in headers:
+            raise BadRequest
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or host not in self._settings.hosts:
             raise ForeignHost
@@ -67,7 +80,7 @@ class Guard:
 
     def _is_own(self, headers: Headers) -> bool:
         """Tell whether a form was sent by a page of the address that the request itself was sent to."""
-        origin = headers.get("origin", "")
+        origin = ", ".join(headers.getlist("origin"))
         site = headers.get("sec-fetch-site", "same-origin")
         same_address = origin.partition("://")[2] == headers.get("host", "")
         return origin in self._settings.origins and same_address and site == "same-origin"

@@ -46,11 +46,32 @@ class TooLarge(Refused):
     sentence = "The request is too large."
 
 
+class HeadTooLarge(Refused):
+    """The line and the headers of the request have more bytes than those of any browser."""
+
+    status = 431
+    sentence = "The headers of the request are too large. Delete the cookies of this address, and try again."
+
+
+class BadRequest(Refused):
+    """What came is no request in HTTP, or one that two readers could read in two ways."""
+
+    status = 400
+    sentence = "This is not a request that the server understands."
+
+
 class TooSlow(Refused):
-    """The body of the request did not come in time."""
+    """The request did not come in time."""
 
     status = 408
     sentence = "The request did not arrive in time."
+
+
+class TooManyConnections(Refused):
+    """There were more connections than the server holds, and this one had waited longest for its client."""
+
+    status = 503
+    sentence = "There are too many connections. Try again."
 
 
 class TooManyRequests(Refused):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import ssl
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -16,10 +18,12 @@ import uvicorn
 from policy.errors import UsageError
 from release_store.approval.reviewers import needed_reviewers
 from web.app import make_app
+from web.connections import connection_of
 from web.settings import Settings
 
 _LOOPBACK_NAME = "localhost"
 _LARGEST_PORT = 65_535
+_HANDSHAKE_TIME = 10.0  # seconds for the handshake of TLS
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,16 @@ class Address:
         return self.certificate is not None
 
 
+class _Loop(asyncio.SelectorEventLoop):
+    """A loop whose servers wait for a handshake of TLS no longer than for a request."""
+
+    async def create_server(self, *args: Any, **more: Any) -> asyncio.Server:
+        """Return a server that listens, as the loop's own method does."""
+        if more.get("ssl") is not None:
+            more.setdefault("ssl_handshake_timeout", _HANDSHAKE_TIME)
+        return await super().create_server(*args, **more)
+
+
 def serve(root: Path, address: Address, tell: Callable[[str], None]) -> None:
     """Serve the store in `root` until the process is interrupted; `tell` gets the address for browsers.
 
@@ -48,18 +62,18 @@ def serve(root: Path, address: Address, tell: Callable[[str], None]) -> None:
     listening = _listen(address)
     port = listening.getsockname()[1]
     origins = origins_of(address, port)
+    settings = Settings(root, origins)
     server = uvicorn.Server(
         uvicorn.Config(
-            make_app(Settings(root, origins)),
+            make_app(settings),
             log_config=None,
             log_level="critical",
             access_log=False,
             server_header=False,
             proxy_headers=False,
             ws="none",
-            http="h11",
+            http=connection_of(settings),
             lifespan="off",
-            limit_concurrency=100,
             timeout_keep_alive=5,
             ssl_certfile=address.certificate,
             ssl_keyfile=address.certificate_key,
@@ -67,7 +81,8 @@ def serve(root: Path, address: Address, tell: Callable[[str], None]) -> None:
     )
     tell(origins[0])
     try:
-        server.run(sockets=[listening])
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            runner.run(server.serve(sockets=[listening]))
     except KeyboardInterrupt:
         pass  # the way to stop it
     finally:

@@ -27,7 +27,10 @@ class Settings:
     idle_life: float = 30 * 60.0
     session_life: float = 8 * 3600.0
     largest_body: int = 64 * 1024  # bytes
-    body_time: float = 10.0
+    largest_head: int = 16 * 1024  # bytes of a request's line and headers
+    request_time: float = 10.0  # for a whole request, from when the server waits for it
+    reading_time: float = 30.0  # for the client to read, before more is sent or the connection ends
+    most_connections: int = 100
     logins: Rate = LOGINS
     posts: Rate = POSTS
     reads: Rate = READS

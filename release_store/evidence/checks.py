@@ -27,6 +27,7 @@ from release_store.protocol.names import (
 from release_store.protocol.overrides import files_as_judged, override_mark_error
 from release_store.protocol.person_names import normalize_name
 from release_store.protocol.proofs import PROVEN, is_by, one_person, proof_error
+from release_store.protocol.questions import question_errors
 from release_store.protocol.strict_json import (
     json_digest,
     json_object,
@@ -261,6 +262,12 @@ def _check_proofs(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(f"event {one['number']}", f"the decision {wrong}")
 
 
+def _check_questions(bundle: Bundle) -> Iterator[Finding]:
+    """Every answer is to an open question, and nobody approved before it was given."""
+    for number, wrong in question_errors(bundle.events):
+        yield Finding(f"event {number}", wrong)
+
+
 CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (
     (PUBLIC_KEY, _check_keys),
     (CHECKPOINT, _check_checkpoints),
@@ -273,4 +280,5 @@ CHECKS: tuple[tuple[str, Callable[[Bundle], Iterator[Finding]]], ...] = (
     ("gates", _check_gates),
     ("decisions", _check_decisions),
     ("proofs", _check_proofs),
+    ("questions", _check_questions),
 )

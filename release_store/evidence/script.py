@@ -23,6 +23,7 @@ MODULES = (
     ("protocol", "clock"),
     ("protocol", "checkpoints"),
     ("protocol", "proofs"),
+    ("protocol", "questions"),
     ("protocol", "overrides"),
     ("evidence", "findings"),
     ("evidence", "zip_file"),

@@ -9,6 +9,7 @@ from release_store.audit.log import Finding
 from release_store.audit.replay import LoggedDecision
 from release_store.protocol.names import ANSWERED, ASKED, CORRECTED
 from release_store.protocol.proofs import PROVEN, one_person, proof_error
+from release_store.protocol.questions import question_errors
 from release_store.verification.view import VerificationContext
 
 
@@ -32,8 +33,8 @@ def check_decision_proofs(view: VerificationContext) -> list[Finding]:
     for name, words in by_object.items():
         if len(words) > 1:
             findings += _twice(name, words)
-        findings += _questions(name, words, view.log.hashes)
-    return findings
+    hashed = ({**vars(word), "hash": view.log.hashes[word.number - 1]} for word in view.log.words)
+    return findings + [Finding(f"event {number}", wrong) for number, wrong in question_errors(hashed)]
 
 
 def _twice(name: str, words: Sequence[LoggedDecision]) -> Iterator[Finding]:
@@ -50,19 +51,3 @@ def _twice(name: str, words: Sequence[LoggedDecision]) -> Iterator[Finding]:
     signatures = [proof["signature"] for proof in proofs if "signature" in proof]
     if len(set(signatures)) < len(signatures):
         yield Finding(name, "one signature is used for two decisions")
-
-
-def _questions(name: str, words: Sequence[LoggedDecision], hashes: Sequence[str]) -> Iterator[Finding]:
-    """An answer is to one open question, and nobody approves before it is given."""
-    waiting: set[str] = set()
-    for word in words:
-        if word.action == ASKED:
-            waiting.add(hashes[word.number - 1])
-        elif word.action == ANSWERED:
-            bound = word.payload.get("bound")
-            question = str(bound.get("question")) if isinstance(bound, dict) else ""
-            if question not in waiting:
-                yield Finding(f"event {word.number}", "answers no open question")
-            waiting.discard(question)
-        elif word.action == "decision.approve" and waiting:
-            yield Finding(f"event {word.number}", f"approves {name} while a question has no answer")

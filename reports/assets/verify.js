@@ -522,6 +522,22 @@ async function* checkProofs(bundle) {
   }
 }
 
+function* checkQuestions(bundle) {
+  const waiting = new Map(); // by candidate, the hashes of the questions without an answer
+  for (const { number, action, object: subject, payload, hash } of bundle.events) {
+    const where = `event ${number}`;
+    if (!waiting.has(subject)) waiting.set(subject, new Set());
+    const asked = waiting.get(subject);
+    if (action === "question.asked") asked.add(hash);
+    if (action === "question.answered") {
+      const question = isObject(payload.bound) ? payload.bound.question : "";
+      yield [where, "answers no open question", !asked.delete(question)];
+    }
+    const early = action === "decision.approve" && asked.size > 0;
+    yield [where, `approves ${subject} while a question has no answer`, early];
+  }
+}
+
 /** Return what is wrong with the proof of what a person decided, null if nothing is. */
 async function wrongProof({ action, actor, object: subject, payload, reason }, people, bundle) {
   const { proof = null } = payload;
@@ -656,6 +672,7 @@ const CHECKS = [
   ["gates", checkGates, "Every gate of the policy was run and passed, or two administrators overrode it."],
   ["decisions", checkDecisions, "Enough people other than the maker approved this, or overrode the gates."],
   ["proofs", checkProofs, "Every decision is proven to be by a person whose role allowed it."],
+  ["questions", checkQuestions, "Nobody approved before every question had its answer."],
   [EVIDENCE, describe, "The log gives the state of the release when the bundle was made."],
 ];
 const OWN_KEY = "no public key was given, so the bundle's own key was trusted; whoever made the bundle may " +

@@ -11,7 +11,7 @@ from policy.text import number_of
 from release_store.approval.approvals import needed_by
 from release_store.approval.decisions import BEFORE_CORRECTION
 from release_store.approval.reviewers import AT_LEAST
-from release_store.protocol.names import CORRECTED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED
 from release_store.publishing.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
 from release_store.store import ReleaseStore
@@ -88,6 +88,15 @@ def _awaiting(of: _Subject) -> str:
     return f"{of.name} awaits {people}{end}: every gate passes{rows}.{told}"
 
 
+def _asked(of: _Subject) -> str:
+    by = sanitize_text(of.event.actor)
+    return f"{by} returned {of.name} with question {of.event.number}; it waits for an answer."
+
+
+def _answered(of: _Subject) -> str:
+    return f"{sanitize_text(of.event.actor)} answered a question on {of.name}."
+
+
 def _blocked(of: _Subject) -> str:
     by = f" by the gates {', '.join(_failing(of.gates))}" if of.gates else ""
     return f"{of.name} is blocked{by}: nothing was published."
@@ -148,6 +157,8 @@ def _corrected(of: _Subject) -> str:
 
 KINDS: dict[str, tuple[str, Callable[[_Subject], str]]] = {
     "candidate.awaiting_approval": ("candidate.awaiting", _awaiting),
+    ASKED: ("candidate.asked", _asked),
+    ANSWERED: ("candidate.answered", _answered),
     "candidate.blocked": ("candidate.blocked", _blocked),
     "candidate.stale": ("candidate.stale", _stale),
     "candidate.expired": ("candidate.expired", _expired),

@@ -61,7 +61,7 @@ def test_a_good_bundle_verifies_by_a_key_and_says_loudly_when_it_has_none(
     assert [one["ownKeyOnly"] for one in (trusting, by_key, by_kept, by_pem)] == [True, False, False, False]
     assert by_pem == by_key
     assert {one["release"] for one in (trusting, by_key, by_kept)} == {NAME}
-    assert [one["state"] for one in by_kept["checks"]] == ["held"] * 15
+    assert [one["state"] for one in by_kept["checks"]] == ["held"] * 16
     assert [one["title"] for one in by_key["checks"] if one["state"] != "held"] == [
         "The checkpoint that you kept is of the same log."
     ]

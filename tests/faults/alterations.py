@@ -41,8 +41,9 @@ from release_store.publishing.withdrawal import withdrawal_event
 from release_store.records import AuditEvent, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
+from services.questions import answer, ask
 from tests.faults.small_work import assessed, people_in, published
-from tests.support.at_work import decide, withdraw, write_people
+from tests.support.at_work import decide, key_of, withdraw, write_people
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
 LEFT_OUT = {"policy": {"first_seen"}, "store_info": {"name"}, "validation": {"at_utc"}}
@@ -68,7 +69,8 @@ TABLES = (
     "person_hash",
     "person_values",
 )
-WORDS = ("decision.approve", "decision.reject", "decision.override", "release.withdrawn")
+QUESTIONS = ("question.asked", "question.answered")
+WORDS = ("decision.approve", "decision.reject", "decision.override", "release.withdrawn", *QUESTIONS)
 LETTERS = 'abcxyz0189 -:T{}[]",.\\\né'
 
 
@@ -103,6 +105,8 @@ def make(folder: Path) -> Kept:
     assessed(store, "clinic", "2025", passes=False, people=people_in("ann"))
     record = assessed(store, "clinic", "2025", approvers=2, people=people_in("ann", "bea", "dan", "eve"))
     for name in ("bob", "cyd"):
+        ask(store, record.candidate_id, by=name, question="why k 2?", credential=key_of(name))
+        answer(store, record.candidate_id, by="eve", answer="as agreed", credential=key_of("eve"))
         decide(store, record.candidate_id, "approve", by=name, reason="looked at it")
     published(store, assessed(store, "shop", "2024").candidate_id)
     withdraw(store, "shop-2024-r1", by="eve", reason="a column was not to be public")
@@ -483,6 +487,25 @@ def word_rewritten(root: Path, rng: random.Random) -> str:
     return f"{event.action} of {event.object}: {way}"
 
 
+def question_rewritten(root: Path, rng: random.Random) -> str:
+    """Let a question or an answer be a refusal in the log, or change places with the event after it.
+
+    All is signed anew with the store's own key, as somebody could who has it.
+    """
+    events = ReleaseStore.open(root).events()
+    place = rng.choice([n for n, event in enumerate(events) if event.action in QUESTIONS])
+    event, after = events[place], events[place + 1]
+    way = rng.choice(["a refusal", "put behind the next"])
+    pair = [replace(event, action="decision.refused"), after] if way == "a refusal" else [after, event]
+    rest = [*events[:place], *pair, *events[place + 2 :]]
+    forged = _rechained([replace(one, number=number) for number, one in enumerate(rest, 1)])
+    _write_log(root, forged)
+    with signing_key(root.parents[1] / "signing.key"):
+        _sign_all(root, forged, keys.load_key(root))
+    _write_tombstones(root)
+    return f"event {place + 1}, {event.action}: {way}"
+
+
 def _sign_all(root: Path, events: Sequence[AuditEvent], key: Ed25519PrivateKey) -> None:
     for path in root.glob("releases/*/*.checkpoint.json"):
         said = json.loads(path.read_text())
@@ -564,6 +587,7 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
     "a history rewritten and signed": (rewritten_and_signed, 1),
     "a history rewritten, for the real key to sign": (resigned, 1),
     "a word rewritten by who has the store's key": (word_rewritten, 2),
+    "a question rewritten by who has the store's key": (question_rewritten, 2),
     "a checkpoint in another's place": (checkpoint_misplaced, 1),
     "foreign content": (foreign_content, 2),
 }

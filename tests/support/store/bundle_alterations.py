@@ -22,7 +22,7 @@ from release_store.audit import keys
 from release_store.canonical import digest_of, pretty_json, tree_digest
 from release_store.evidence.bundle import write_evidence
 from release_store.store import ReleaseStore
-from tests.support.at_work import agreed, write_people
+from tests.support.at_work import agreed, key_of, write_people
 from tests.support.store.bundles import Members, Told
 from tests.support.store.hand_made import approved, awaiting, publish_one, word
 
@@ -38,6 +38,9 @@ def make_three_releases(folder: Path) -> Path:
         write_people(store.root)
         publish_one(store, approved(store, period="2024"))
         record = awaiting(store, period="2025", approvers=2)
+        name = record.candidate_id
+        store.ask(name, by="bob", text="why k 5?", credential=key_of("bob"))
+        store.answer(name, by="ann", text="the owner agreed to it", credential=key_of("ann"))
         agreed(store, word(record), 2)
         agreed(store, word(record, by="cleo"), 2)
         publish_one(store, record.candidate_id)
@@ -297,10 +300,17 @@ def in_manifest(**changed: Any) -> Edit:
     return lambda tale: tale.manifest.update(changed)
 
 
-def before_it_was_judged(tale: Told) -> None:
-    one, other = tale.event("candidate.assessed"), tale.event("decision.approve")
-    one["number"], other["number"] = other["number"], one["number"]
-    tale.events.sort(key=lambda event: event["number"])
+def swapped(first: str, second: str) -> Edit:
+    def edit(tale: Told) -> None:
+        one, other = tale.event(first), tale.event(second)
+        one["number"], other["number"] = other["number"], one["number"]
+        tale.events.sort(key=lambda event: event["number"])
+
+    return edit
+
+
+def answer_to_another(tale: Told) -> None:
+    tale.event("question.answered")["payload"]["bound"]["question"] = "0" * 64
 
 
 def withdrawn(tale: Told) -> None:
@@ -343,7 +353,20 @@ FORGERIES: dict[str, tuple[Edit, str]] = {
         in_manifest(candidate_id="x"),
         "names a different candidate than the published one",
     ),
-    "another order": (before_it_was_judged, "in this order"),
+    "another order": (swapped("candidate.assessed", "decision.approve"), "in this order"),
+    "an answer taken away": (
+        lambda t: t.events.remove(t.event("question.answered")),
+        "approves clinic-2025-c1 while a question has no answer",
+    ),
+    "an approval before the answer": (
+        swapped("decision.approve", "question.answered"),
+        "approves clinic-2025-c1 while a question has no answer",
+    ),
+    "a question taken away": (
+        lambda t: t.events.remove(t.event("question.asked")),
+        "answers no open question",
+    ),
+    "an answer to another question": (answer_to_another, "answers no open question"),
     "other classes": (
         lambda t: t.event("release.published")["payload"].update(classes="x"),
         "its classes differs from that at the start of the publication",

@@ -14,6 +14,7 @@ from release_store.canonical import utc_now
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
+from services.observability.notice_kinds import events_to_tell, notice_of
 from tests.support.at_work import agreed, key_of, member, write_people
 from tests.support.store.hand_made import awaiting, word
 
@@ -166,3 +167,20 @@ def test_a_refused_question_is_no_question(store: ReleaseStore) -> None:
         ask(store, record, "ann")
     assert store.questions(record.candidate_id) == []
     assert approve(store, record) is CandidateState.APPROVED
+
+
+def test_a_question_and_its_answer_are_told_without_their_texts(store: ReleaseStore) -> None:
+    record = awaiting(store)
+    number = ask(store, record).number
+    answer(store, record)
+    found = [notice_of(store, event) for event in events_to_tell(store, number - 1)]
+    name = record.candidate_id
+    assert [(one.kind, one.text, one.candidate) for one in found] == [
+        (
+            "releasegate.candidate.asked",
+            f"bob returned {name} with question {number}; it waits for an answer.",
+            name,
+        ),
+        ("releasegate.candidate.answered", f"ann answered a question on {name}.", name),
+    ]
+    assert not any(text in str(one.document()) for one in found for text in ("why k 5?", "agreed to it"))
