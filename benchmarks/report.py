@@ -59,7 +59,7 @@ def measured_with(command: str) -> str:
         f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}`\n"
         f"on a shared machine of {os.cpu_count()} cores and {memory} GB of memory, without a GPU;\n"
         f"Python {platform.python_version()}, {libraries}.\n"
-        "CPU seconds are those of all cores together; wall seconds hold what others used of the machine."
+        "CPU seconds are the sum over all cores. Other processes on the machine lengthen wall seconds."
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from policy.rounding import bound_text, measured_text
+from release_store.db.changes import gate_json
 from release_store.records import GateResult, Verdict
+from reports.gate_wording import limit_of, measured_of
 from reports.text import escaped
 
 _NUMBERS = ("rows", "left out", "k", "NCP")  # columns to the right
@@ -25,11 +26,12 @@ def gate_table(gates: tuple[GateResult, ...] | list[GateResult]) -> Table:
     for name in ("gate", "verdict", "value", "limit", "detail"):
         table.add_column(name, overflow="fold", justify="right" if name == "value" else "left")
     for result in gates:
+        document = gate_json(result)
         table.add_row(
             result.gate,
             verdict_mark(result.verdict),
-            measured_text(result.value, result.relation, result.threshold),
-            bound_text(result.relation, result.threshold),
+            measured_of(document),
+            limit_of(document),
             escaped(result.detail),
         )
     return table

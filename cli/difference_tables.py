@@ -9,10 +9,10 @@ from typing import Any
 from rich.table import Table
 
 from cli.console import console, verdict_mark
-from policy.rounding import bound_text, measured_text
 from policy.text import number_of
 from release_store.records import Verdict
 from reports.documents import Document
+from reports.gate_wording import limit_of, measured_of
 from reports.text import escaped, minute
 
 _NONE = "[dim]none[/]"
@@ -85,8 +85,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _gate(_name: str, value: Document) -> str:
-    threshold, relation = value["threshold"], value["relation"]
-    found = "" if value["value"] is None else f" {measured_text(value['value'], relation, threshold)}"
-    bound = "" if threshold is None else f" ({bound_text(relation, threshold)})"
+def _gate(name: str, value: Document) -> str:
+    gate = {"gate": name, **value}
+    found = "" if value["value"] is None else f" {measured_of(gate)}"
+    bound = "" if value["threshold"] is None else f" ({limit_of(gate)})"
     return f"{verdict_mark(Verdict(value['verdict']))}{found}{bound}"

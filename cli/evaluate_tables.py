@@ -8,12 +8,11 @@ from pathlib import Path
 from rich.table import Table
 
 from cli.console import console
+from policy.rounding import measured_share
 from policy.text import number_of
 from reports.documents import Document
 from reports.text import escaped
 from tasks.utility.front import front
-
-DIGITS = 3
 
 
 def show_evaluation(document: Document, files: Sequence[Path]) -> None:
@@ -31,15 +30,15 @@ def show_evaluation(document: Document, files: Sequence[Path]) -> None:
         table.add_row(
             escaped(one["method"]),
             str(one["k"]),
-            _number(mean["ncp"], sd["ncp"]) + (" *" if place in best else "  "),
-            _number(mean[f"err_{ext_frac}"], sd[f"err_{ext_frac}"]),
-            _number(mean[f"umr_{ext_frac}"], sd[f"umr_{ext_frac}"]),
-            _number(mean["sadr"], sd["sadr"]),
-            _number(mean["classes"], None, 0),
-            _number(mean["size_max"], None, 0),
-            _number(mean["suppressed"], None, 0),
+            _share(mean["ncp"], sd["ncp"]) + (" *" if place in best else "  "),
+            _share(mean[f"err_{ext_frac}"], sd[f"err_{ext_frac}"]),
+            _share(mean[f"umr_{ext_frac}"], sd[f"umr_{ext_frac}"]),
+            _share(mean["sadr"], sd["sadr"]),
+            _number(mean["classes"], 0),
+            _number(mean["size_max"], 0),
+            _number(mean["suppressed"], 0),
             _broken(mean),
-            _number(mean["cpu_seconds"], None, 2),
+            _number(mean["cpu_seconds"], 2),
             _passes(one),
         )
     out.print(table)
@@ -76,10 +75,14 @@ def _is_noised(label: str) -> bool:
     return (recoding or methods()[method].recoding) == "adaptive"
 
 
-def _number(mean: float | None, sd: float | None, digits: int = DIGITS) -> str:
+def _share(mean: float | None, sd: float | None) -> str:
     if mean is None:
         return "-"
-    return f"{mean:.{digits}f}" + (f" ± {sd:.{digits}f}" if sd is not None else "")
+    return measured_share(mean, "<=") + ("" if sd is None else f" ± {measured_share(sd, '<=')}")
+
+
+def _number(mean: float | None, digits: int) -> str:
+    return "-" if mean is None else f"{mean:.{digits}f}"
 
 
 def _passes(one: Document) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cli.console import console, gate_table, plain_table, titled
+from policy.rounding import measured_share
 from policy.text import number_of
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
@@ -40,7 +41,7 @@ def show_outcome(outcome: Outcome, store: Path, policy: str = POLICY) -> None:
         left_out = outcome.n_source - outcome.n_published
         out.print(
             f"{number_of(outcome.n_published, 'row')} in {number_of(outcome.n_classes, 'class', 'classes')}, "
-            f"{number_of(left_out, 'record')} left out, NCP {outcome.ncp:.3f}, "
+            f"{number_of(left_out, 'record')} left out, NCP {measured_share(outcome.ncp, '<=')}, "
             f"{sum(outcome.seconds.values()):.1f} s"
         )
     if outcome.over_max_group_size:
@@ -102,7 +103,7 @@ def show_history(store: ReleaseStore, series: str | None) -> None:
                     str(row["published_rows"]),
                     str(row["rows"] - row["published_rows"]),
                     f"{row['k']:.0f}",
-                    f"{row['ncp']:.3f}",
+                    measured_share(row["ncp"], "<="),
                     f"{row['gates_passed']} of {row['gates']} pass",
                 )
                 for row in document["releases"]

@@ -12,6 +12,7 @@ from prefect.states import Completed
 from flows.decision import Text
 from flows.runtime.prefect_runtime import PrefectRuntime
 from policy.location import location_of
+from policy.rounding import measured_share
 from policy.text import number_of
 from reports.documents import Document
 from services.evaluation.evaluate import evaluate, raise_if_none_succeeded
@@ -76,17 +77,22 @@ def _evaluate(out: Path, policy_path: Path, asked: dict[str, Any], progress: Pro
 def evaluation_rows(document: Document) -> list[dict[str, str]]:
     """Return one row a method and k: means over the seeds, and how many runs failed."""
     risk = [f"{what}_{max(document['ext_frac']):g}" for what in ("err", "umr")]
-    shown = {"NCP": "ncp", "ERR": risk[0], "UMR": risk[1], "SADR": "sadr", "classes": "classes"}
+    shares = {"NCP": "ncp", "ERR": risk[0], "UMR": risk[1], "SADR": "sadr"}
     return [
         {
             "method": one["method"],
             "k": str(one["k"]),
-            **{name: _number(one["mean"][figure]) for name, figure in shown.items()},
+            **{name: _share(one["mean"][figure]) for name, figure in shares.items()},
+            "classes": _number(one["mean"]["classes"]),
             "runs": str(one["runs"]),
             "failed": str(one["failed"]),
         }
         for one in document["summary"]
     ]
+
+
+def _share(mean: float | None) -> str:
+    return "-" if mean is None else measured_share(mean, "<=")
 
 
 def _number(mean: float | None) -> str:

@@ -37,7 +37,7 @@ from tasks import duck
 Document = Mapping[str, Any]
 N_ROWS = 10
 _DATA = "data.parquet"
-_FIRST = "This is the first release of its series: there is nothing to compare it with."
+_FIRST = "This is the first release of the series."
 _UNKNOWN_LAST = "Nothing says which release it was compared with."
 _ALTERED = "Rows are not shown because the staged files are missing, or differ from the assessed ones."
 

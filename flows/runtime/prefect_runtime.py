@@ -14,10 +14,11 @@ from prefect.cache_policies import NO_CACHE
 from flows.runtime.artifacts import artifact_key, try_publish_artifact
 from flows.runtime.scheduling import LookParameters, await_input
 from flows.runtime.verdict_artifacts import show_verdict
-from policy.rounding import bound_text, measured_text
 from release_store.canonical import utc_now
+from release_store.db.changes import gate_json
 from release_store.records import GateResult
 from release_store.store import ReleaseStore
+from reports.gate_wording import limit_of, measured_of
 from services.awaited_input import ExpectedInput
 from services.observability.notice_channels import prefect_api
 from services.outcome import Outcome
@@ -113,11 +114,12 @@ class PrefectRuntime(Runtime):
 
 def gate_row(result: GateResult) -> dict[str, str]:
     """Return one gate as a person reads it in a table."""
+    document = gate_json(result)
     return {
         "gate": result.gate,
         "verdict": str(result.verdict),
-        "value": measured_text(result.value, result.relation, result.threshold),
-        "must be": bound_text(result.relation, result.threshold),
+        "value": measured_of(document),
+        "must be": limit_of(document),
         "attacker": result.attacker,
         "detail": result.detail,
         "seconds": f"{result.seconds:.2f}",
