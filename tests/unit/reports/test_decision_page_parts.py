@@ -220,6 +220,6 @@ def test_a_revision_tells_its_reason_and_a_first_release_that_it_is_one() -> Non
     made["summary"] = {**made["summary"], "revision": {"of": "clinic-2024-r1", "reason": "a wrong table"}}
     text = release_report(made, kept()).decode()
     assert "Revision of <bdi>clinic-2024-r1</bdi>: <bdi>a wrong table</bdi>" in text
-    assert "This is the first release of its series" in text
+    assert "This is the first release of the series" in text
     unknown = release_report(made, replace(kept(), n_earlier=2)).decode()
     assert "Nothing says which release it was compared with." in unknown
