@@ -217,7 +217,8 @@ class DateQuasiIdentifier(CategoricalQuasiIdentifier):
         ends = [self._number(end) for end in self.bounds]
         first, last = ends
         if first is None or last is None:
-            raise ValueError("bounds must be two dates, such as [1930, 2010] or [1930-01, 2010-12]")
+            such = "[1930, 2010]" if self.resolution == "year" else "[1930-01, 2010-12]"
+            raise ValueError(f"bounds must be two dates, such as {such}")
         if first > last:
             raise ValueError("bounds must be [first, last], the first before the second")
         if last - first >= MOST_PERIODS:

@@ -94,7 +94,7 @@ def run_release(
         _check_files(loaded, opened, policy, period, input_path, actor, revise, trusted)
         if not server_is_named():
             return sanitize_errors(here, "the run")()
-        return _outcome_of(as_flow, progress)
+        return _on_server(as_flow, progress)
 
 
 def _check_files(
@@ -184,7 +184,7 @@ def run_rejudge(
     with authenticated_as(opened, Act.REJUDGE, actor, credential):
         if not server_is_named():
             return sanitize_errors(here, "the run")()
-        return _outcome_of(as_flow, progress)
+        return _on_server(as_flow, progress)
 
 
 def server_is_named() -> bool:
@@ -207,8 +207,16 @@ def server_is_named() -> bool:
     return bool(PREFECT_API_URL.value())
 
 
-def _outcome_of(begin: Callable[[], Any], progress: Progress) -> Outcome:
+def _on_server(begin: Callable[[], Any], progress: Progress) -> Outcome:
+    """Carry out a flow on the server that is named, if it is there."""
     progress(0.0, "starting Prefect")
+    from flows.runtime.server_check import check_server
+
+    check_server()
+    return _outcome_of(begin, progress)
+
+
+def _outcome_of(begin: Callable[[], Any], progress: Progress) -> Outcome:
     from flows.runtime.prefect_runtime import watched_by
 
     with watched_by(progress):

@@ -64,7 +64,7 @@ def in_sandbox(
         if interrupted.is_set():
             finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
         elif isinstance(error, duckdb.OutOfMemoryException):
-            finding, hint = f"needs more than {allowed_memory()}", "Ask for less."
+            finding, hint = f"needs more than {allowed_memory()}", "Ask for less, or allow more memory."
     finally:
         timer.cancel()
     if failure is not None:

@@ -62,8 +62,9 @@ def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, tmp_path: Pat
     nobody = Site(tmp_path / "site")  # nothing was started at its address
     code, out, err = ended(started(desk, nobody.environment, "no stage is begun"))
     assert (code, out) == (1, "")
+    address = nobody.environment["PREFECT_API_URL"].removesuffix("/api")
     assert err.splitlines()[-2:] == [
-        "releasegate: the connection to Prefect's server was lost before the run ended (RuntimeError)",
-        "  Run it again: the next run, or `releasegate doctor`, completes what it left in the store.",
+        f"releasegate: PREFECT_API_URL: no Prefect server answers at {address} (ConnectError)",
+        "  Correct PREFECT_API_URL (`prefect config view` shows it), or start the server.",
     ]
     assert desk.store.candidates() == []

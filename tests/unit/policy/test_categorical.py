@@ -144,12 +144,16 @@ def test_bounds_may_be_years_months_or_days() -> None:
         ),
         (
             {**DATES, "bounds": ["soon", 2001]},
-            "bounds must be two dates, such as [1930, 2010] or [1930-01, 2010-12]",
+            "bounds must be two dates, such as [1930, 2010]",
         ),
         ({**DATES, "bounds": [2001, 1998]}, "bounds must be [first, last], the first before the second"),
         (
             {**DATES, "bounds": [1, 9999], "resolution": "month"},
-            "bounds must be two dates, such as [1930, 2010] or [1930-01, 2010-12]",
+            "bounds must be two dates, such as [1930-01, 2010-12]",
+        ),
+        (
+            {**DATES, "bounds": [1930, 2010], "resolution": "quarter"},
+            "bounds must be two dates, such as [1930-01, 2010-12]",
         ),
         (
             {**DATES, "bounds": ["0001-01", "9999-01"], "resolution": "month"},
