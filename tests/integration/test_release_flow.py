@@ -235,7 +235,7 @@ def test_a_gate_that_fails_holds_the_candidate_back(desk: Desk, capsys: Capture)
 
     assert desk.say("show", "clinic-2026Q1-c1") == 0
     shown = said(capsys)
-    assert re.search(r"^ncp +✗ fail .*at most 0 ", shown, re.MULTILINE)
+    assert re.search(r"^ncp +✗ fail .*at most 0% ", shown, re.MULTILINE)
     assert advice.partition(";")[0] in shown
     page = (desk.root / "candidates/clinic-2026Q1-c1/report.html").read_text()
     assert advice.partition(";")[0] in page
