@@ -431,3 +431,17 @@ def test_no_name_and_no_text_reaches_the_log(web: WebClient, waiting: str, log: 
     lines = log.read_text()
     for text in ("private", "bob", "cid", "127.0.0.1"):
         assert text not in lines
+
+
+@pytest.mark.parametrize("act", ["reject", "approve", "ask"])
+def test_a_reason_that_is_too_long_is_told_on_the_page(
+    web: WebClient, store: ReleaseStore, waiting: str, act: str
+) -> None:
+    client = web.log_in("bob")
+    before = len(store.releases()), store.candidate(waiting).state
+    form = client.form(f"/candidates/{waiting}", act, "bob", "x" * 2001)
+    answer = client.post(f"/candidates/{waiting}", form)
+    assert answer.status_code == 409
+    assert is_plain(answer)
+    assert "is longer than 2,000 letters" in answer.text
+    assert (len(store.releases()), store.candidate(waiting).state) == before
