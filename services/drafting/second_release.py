@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from services.outcome import Outcome
 from services.release import release
 
 PERIODS = ("1", "2")
+OF_A_STORE = ("RELEASEGATE_", "PREFECT_API_")  # settings of keys, people, logs, notices and a server
 UNLIMITED = """\
   err: {max: 1}
   ncp: {max: 1}
@@ -40,9 +43,10 @@ def second_release(begun: str, before: Path, last: Path) -> SecondRelease:
 
     `begun` is a policy as text, with the roles, the model and the method; no limit on risks and losses holds.
     The store is in a folder of this account alone, and has what any store has: cells that would be published,
-    and hashes of people under a key of its own.
+    and hashes of people under a key of its own. No key, file of people, log or notice that the environment
+    names for other stores is used.
     """
-    with tempfile.TemporaryDirectory() as parent:
+    with _own_environment(), tempfile.TemporaryDirectory() as parent:
         folder = Path(parent)
         file = folder / "policy.yaml"
         file.write_text(f"{begun}\n{UNLIMITED}", encoding="utf-8")
@@ -54,9 +58,21 @@ def second_release(begun: str, before: Path, last: Path) -> SecondRelease:
                     failing = ", ".join(_failing(outcome))
                     return SecondRelease({}, problem=f"the release before it fails {failing}")
         except ReleaseGateError as error:
-            return SecondRelease({}, problem=error.message)
+            return SecondRelease({}, problem=" ".join(error.message.split()))
     measured = {one.gate: one.value for one in outcome.gates if one.value is not None}
     return SecondRelease(measured, _failing(outcome))
+
+
+@contextmanager
+def _own_environment() -> Iterator[None]:
+    """Take the settings of stores out of this process's environment, and put them back."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith(OF_A_STORE)}
+    for name in kept:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
 
 
 def _failing(outcome: Outcome) -> tuple[str, ...]:

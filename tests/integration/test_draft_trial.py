@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from examples.register import generate
 from policy.load import parse_policy
@@ -90,3 +92,31 @@ def test_a_draft_says_that_a_second_release_would_be_blocked(tmp_path: Path) -> 
         "# Beside a release of the table before it, this table is not published:\n#   it fails worlds\n"
         in text
     )
+
+
+def test_the_trial_of_a_second_release_uses_nothing_that_the_environment_names_for_other_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    settings = {
+        "RELEASEGATE_SIGNING_KEY": str(own / "store.key"),
+        "RELEASEGATE_PERSON_KEY_FILE": str(own / "people.key"),
+        "RELEASEGATE_PEOPLE": str(own / "people.yaml"),
+        "RELEASEGATE_LOG": str(own / "log.jsonl"),
+        "RELEASEGATE_NOTICE_COMMAND": f"touch {own / 'told'}",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    (own / "store.key").write_text("the key of another store", encoding="utf-8")
+    tables = [tmp_path / f"clinic-202{year}.csv" for year in (5, 6)]
+    for table in tables:
+        rows = [f"p{i},{20 + i % 30},{('flu', 'gout', 'none')[i % 3]}" for i in range(300)]
+        table.write_text("\n".join(["person_id,age,diagnosis", *rows]) + "\n", encoding="utf-8")
+    text = draft(*tables)
+    assert "# A second figure is what it measured beside a release of the table before it.\n" in text
+    assert {name: os.environ[name] for name in settings} == settings
+    assert [file.name for file in own.iterdir() if file.name != "log.jsonl"] == ["store.key"]
+    assert (own / "store.key").read_text(encoding="utf-8") == "the key of another store"
+    log = own / "log.jsonl"
+    assert not log.exists() or "release.published" not in log.read_text(encoding="utf-8")
