@@ -74,7 +74,7 @@ def published(sample: Sample, labels: IntArray) -> tuple[EquivalenceClasses, Int
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / "staged"
         stage(
-            rows.frame,
+            rows,
             sample.policy,
             candidate_id="curve",
             period="curve",

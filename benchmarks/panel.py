@@ -134,7 +134,7 @@ class Panel:
         rows, table = all_made.rows, all_made.table
         folder = self._folder / f"blind-{period}"
         n_source = table.n_records
-        made = stage(rows.frame, policy, candidate_id=period, period=period, folder=folder, n_source=n_source)
+        made = stage(rows, policy, candidate_id=period, period=period, folder=folder, n_source=n_source)
         classes = read_classes(folder / "data.parquet", policy)
         where = class_numbers(folder / "data.parquet", rows, policy, n_source)
         placed = zip(source.frame[self._key], where.tolist(), strict=True)

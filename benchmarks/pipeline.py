@@ -35,7 +35,7 @@ def make(source: SourceTable, policy: ReleasePolicy, folder: Path, meter: Meter)
     candidate = meter.run(
         "staging",
         stage,
-        rows.frame,
+        rows,
         policy,
         candidate_id="benchmark",
         period="benchmark",

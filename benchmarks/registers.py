@@ -115,7 +115,7 @@ class Series:
         data = self.file(period)
         folder = data.parent
         candidate = stage(
-            rows.frame, policy, candidate_id=period, period=period, folder=folder, n_source=len(table)
+            rows, policy, candidate_id=period, period=period, folder=folder, n_source=len(table)
         )
         classes = read_classes(data, policy)
         place = class_numbers(data, rows, policy, len(table))

@@ -96,7 +96,7 @@ def released(policy: ReleasePolicy, source: SourceTable, before: EquivalenceClas
     )
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "c"
-        stage(made.rows.frame, policy, candidate_id="c", period="", folder=target, n_source=len(source.frame))
+        stage(made.rows, policy, candidate_id="c", period="", folder=target, n_source=len(source.frame))
         classes = read_classes(target / "data.parquet", policy)
     return Released(made, classes, meter.total().cpu)
 

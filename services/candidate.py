@@ -34,7 +34,7 @@ def stage_candidate(
     candidate_id = store.next_candidate_id(policy.series, period)
     head = store.history_head(policy.series)
     candidate = stage(
-        rows.frame,
+        rows,
         policy,
         candidate_id=candidate_id,
         period=period,

@@ -18,10 +18,12 @@ from services.runtime import Runtime, Stage
 from tasks.composition import (
     Engine,
     History,
+    Views,
     fragments_of,
     groups_of,
     in_this_process,
     leaves_of,
+    merged_beside_one_another,
     repaired,
 )
 from tasks.methods.base import PLACES, BoundMethod
@@ -120,17 +122,32 @@ def prepare(
         there = Representation(partial(unit_ranges, table), of_method=False)
         none = Partition(np.full(table.n_records, -1, dtype=np.int64))
         return Prepared(source, policy, method, table, there, none)
+    views = Views(table, method.n_weighted)
+
+    def of_fragments(tell: Progress) -> Partition | None:
+        found = fragments_of(views.of(2), method, policy, engine, tell)
+        if found is None:
+            return None
+        return merged_beside_one_another(table, views.groups_into(3, found), method, policy, tell)
+
     if table.n_records > method.fragment_size:
-        found = stages.stage(FRAGMENTS, lambda tell: fragments_of(table, method, policy, engine, tell))
+        found = stages.stage(FRAGMENTS, of_fragments)
         if found is not None:  # what a method learned is of one fragment alone
             there = Representation(partial(unit_ranges, table), of_method=False)
             return Prepared(source, policy, method, table, there, found)
-    representation = stages.stage(REPRESENTATION, lambda tell: method.represent(table, tell))
-    leaves = stages.stage(PARTITIONING, lambda tell: leaves_of(table, representation, method, policy, tell))
-    groups = stages.stage(
-        AGGREGATION, lambda tell: groups_of(table, representation, leaves, method, policy, tell)
+    points = stages.stage(
+        REPRESENTATION, lambda tell: views.points_into(1, method.represent(views.of(0), tell))
     )
-    return Prepared(source, policy, method, table, representation, groups)
+    leaves = stages.stage(PARTITIONING, lambda tell: leaves_of(views.of(1), points, method, policy, tell))
+
+    def groups_of_rows(tell: Progress) -> Partition:
+        own = views.points_into(2, points), views.groups_into(2, leaves)
+        found = groups_of(views.of(2), *own, method, policy, tell)
+        return merged_beside_one_another(table, views.groups_into(3, found), method, policy, tell)
+
+    groups = stages.stage(AGGREGATION, groups_of_rows)
+    there = views.points_into(3, views.points_into(2, points))
+    return Prepared(source, policy, method, table, there, groups)
 
 
 def publishable_rows(

@@ -257,9 +257,7 @@ def _staged(
     with run.failing_with(candidate):
         figures = run.stage(
             FIGURES,
-            lambda _: table_figures(
-                made.table, rows.records, prepared.representation, labels, rows.frame, policy
-            ),
+            lambda _: table_figures(made.table, rows, prepared.representation, labels, policy),
         )
     return candidate, made.notes, figures
 

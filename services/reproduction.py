@@ -142,7 +142,7 @@ def _made(
     try:
         with tempfile.TemporaryDirectory(prefix="releasegate-") as folder:
             candidate = stage(
-                rows.frame,
+                rows,
                 policy,
                 candidate_id=record.candidate_id,
                 period=record.period,

@@ -70,8 +70,10 @@ def _sizes(result: Any) -> dict[str, int]:
     """Return the sizes of what a stage gave; the columns of a table are those that it has in memory."""
     found: dict[str, int] = {}
     match result:
-        case SourceTable() | Recoded():
+        case SourceTable():
             found = {"rows": len(result.frame), "columns": result.frame.shape[1]}
+        case Recoded():
+            found = {"rows": len(result.records), "columns": result.cells.shape[1]}
         case PreparedTable():
             found = {"rows": result.n_records}
         case Representation():

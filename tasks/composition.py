@@ -23,9 +23,10 @@ from tasks.history.selection import select_history
 from tasks.history.subjects import Unfit
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
-from tasks.partitioning.constraints import constraints_of, overall_counts
+from tasks.partitioning.constraints import constraints_of, counted, overall_counts
 from tasks.partitioning.fragments import fragments
 from tasks.partitioning.parts import LhdParameters
+from tasks.preprocessing.reduction import with_reduction
 from tasks.recoding.draws import seed_of
 from tasks.recoding.equal_cells import joined_equal
 from tasks.repair.followers import Followers
@@ -63,6 +64,31 @@ class Fragment:
 
     table: PreparedTable
     policy: ReleasePolicy
+
+
+@dataclass(frozen=True)
+class Views:
+    """A table as each of the first three parts of a method, 0 to 2, looks at it: its distinct records, up to
+    the first part that looks at rows one by one. What a part gives goes into the next through `into`.
+    """
+
+    table: PreparedTable
+    n_weighted: int
+
+    def of(self, part: int) -> PreparedTable:
+        """Return the table that a part looks at."""
+        found = self.table.reduction if part < self.n_weighted else None
+        return self.table if found is None else found.table
+
+    def points_into(self, part: int, representation: Representation) -> Representation:
+        """Return where the records of a part lie, from that of the part before it; 3: the rows."""
+        found = self.table.reduction if 0 < part == self.n_weighted else None
+        return representation if found is None else found.representation_of_rows(representation)
+
+    def groups_into(self, part: int, groups: Partition) -> Partition:
+        """Return the leaves or groups of a part's records, from those of the part before it; 3: the rows."""
+        found = self.table.reduction if 0 < part == self.n_weighted else None
+        return groups if found is None else found.groups_of_rows(groups)
 
 
 Decide = Callable[[Fragment], Partition]
@@ -109,16 +135,19 @@ def fragments_of(
         labels, mended = enforced(z_scored(table), labels, whole, method.max_group_size)
         notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
     labels = with_equal_cells_joined(table, labels, method, policy, lambda: z_scored(table))
-    return merged_beside_one_another(table, Partition(labels, dict(notes)), method, policy, progress)
+    return Partition(labels, dict(notes))
 
 
 def decide(fragment: Fragment) -> Partition:
     """Return the groups of a fragment, as its policy's method makes them of a table of its records alone."""
     table, policy = fragment.table, fragment.policy
     method = bound_method(policy)
-    there = method.represent(table, no_progress)
-    leaves = leaves_of(table, there, method, policy, no_progress)
-    found = _groups_by_themselves(table, there, leaves, method, policy, no_progress)
+    views = Views(with_reduction(table), method.n_weighted)
+    there = views.points_into(1, method.represent(views.of(0), no_progress))
+    leaves = views.groups_into(2, leaves_of(views.of(1), there, method, policy, no_progress))
+    there = views.points_into(2, there)
+    found = _groups_by_themselves(views.of(2), there, leaves, method, policy, no_progress)
+    found = views.groups_into(3, found)
     return Partition(found.labels.astype(np.int32), found.notes)
 
 
@@ -144,13 +173,11 @@ def groups_of(
 ) -> Partition:
     """Make the aggregate inside the leaves that will become classes.
 
-    Whatever made them, groups that break the policy's model are merged with near ones; then those of which
-    known values single out a few.
+    Whatever made them, groups that break the policy's model are merged with near ones.
     """
     found = _groups_by_themselves(table, representation, leaves, method, policy, progress)
     points = partial(_points, table, representation)
-    found = replace(found, labels=with_equal_cells_joined(table, found.labels, method, policy, points))
-    return merged_beside_one_another(table, found, method, policy, progress)
+    return replace(found, labels=with_equal_cells_joined(table, found.labels, method, policy, points))
 
 
 def _groups_by_themselves(
@@ -166,7 +193,7 @@ def _groups_by_themselves(
     made = method.aggregate(table, representation, leaves.labels, constraints, progress)
     labels, mended = enforced(_points(table, representation), made, constraints, method.max_group_size)
     found = Partition(labels)
-    over = _n_over(labels, method.max_group_size)
+    over = _n_over(labels, method.max_group_size, constraints.rows)
     notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}
     return Partition(labels, notes)
 
@@ -211,8 +238,10 @@ def with_equal_cells_joined(
         labels = enforced(points(), joined, constraints, method.max_group_size)[0]
 
 
-def _n_over(labels: IntArray, max_group_size: int) -> int:
-    return int((np.bincount(labels[labels >= 0]) > max_group_size).sum())
+def _n_over(labels: IntArray, max_group_size: int, rows: IntArray | None = None) -> int:
+    kept = labels >= 0
+    sizes = counted(labels[kept], None if rows is None else rows[kept], int(labels.max(initial=-1)) + 1)
+    return int((sizes > max_group_size).sum())
 
 
 def _points(table: PreparedTable, representation: Representation) -> FloatArray:
@@ -257,6 +286,7 @@ def repaired(
             cut = chosen.grown(table, policy.roles, policy.privacy, constraints, progress, accept)
             leaves = Partition(cut.labels, {**groups.notes, **cut.notes, "leaves": cut.n_groups})
             groups = groups_of(table, representation, leaves, method, policy, progress)
+            groups = merged_beside_one_another(table, groups, method, policy, progress)
 
     def merge(groups: Partition) -> Partition:
         return repair(
@@ -358,7 +388,8 @@ def _stayed(
         some, there = table.take(rows), representation.take(rows)
         some_method = bound_method(fewer)
         leaves = leaves_of(some, there, some_method, fewer, no_progress)
-        return groups_of(some, there, leaves, some_method, fewer, no_progress).labels
+        groups = groups_of(some, there, leaves, some_method, fewer, no_progress)
+        return merged_beside_one_another(some, groups, some_method, fewer, no_progress).labels
 
     def enforce(labels: IntArray) -> IntArray:
         return enforced(points, labels, constraints, method.max_group_size)[0]

@@ -170,7 +170,8 @@ class BuildContext:
 class Component(Generic[F]):
     """One choice for one of the four parts. `bind` takes the parameters, of which it reads its own.
 
-    `extra` is what must be installed beside the base.
+    `extra` is what must be installed beside the base. `weighted` parts take a table of distinct records
+    that stand for several rows each, and give what they would for the rows.
     """
 
     name: str
@@ -178,6 +179,7 @@ class Component(Generic[F]):
     parameters: type[Parameters]
     bind: Callable[[Any, BuildContext], F]
     extra: Extra | None = None
+    weighted: bool = False
 
 
 def named_parts(*parts: Component[F]) -> dict[str, Component[F]]:

@@ -65,7 +65,7 @@ def groups_in_cells(
     constraints = constraints_of(table, policy)
     progress(0.0, "records in the cells of an earlier release")
     cell = place_records(table, earlier.classes, policy, constraints)
-    table = replace(table, reused=ReusedCells(earlier.classes, cell))
+    table = replace(table, reused=ReusedCells(earlier.classes, cell), reduction=None)
     labels = np.unique(cell[cell >= 0], return_inverse=True)[1].reshape(-1)
     found = np.full(table.n_records, -1, dtype=np.int64)
     found[cell >= 0] = labels

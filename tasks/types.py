@@ -16,6 +16,8 @@ from release_store.summary import Repair
 if TYPE_CHECKING:
     import pandas as pd  # at run time it is slow to import, and nothing here needs it
 
+_CHUNK = 1_000_000  # rows that are looked at together
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -69,7 +71,8 @@ class PreparedTable:
 
     n records, p numeric and q categorical quasi-identifiers, s sensitive attributes:
     `numeric` (n, p) true values, NaN missing; `codes` (n, q) index into `domains[name]`;
-    `sensitive` (n, s) index into `sensitive_values[name]`.
+    `sensitive` (n, s) index into `sensitive_values[name]`, both of the smallest type of signed whole numbers
+    that holds them.
     `domains` are the values present in the source, in the policy's order (hierarchy leaves, listed
     values, else sorted), so that neighbours in the order are neighbours in meaning.
     """
@@ -78,10 +81,10 @@ class PreparedTable:
     numeric_names: tuple[str, ...]
     numeric: FloatArray
     categorical_names: tuple[str, ...]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.signedinteger]
     domains: dict[str, tuple[str, ...]]
     sensitive_names: tuple[str, ...]
-    sensitive: NDArray[np.int32]
+    sensitive: NDArray[np.signedinteger]
     sensitive_values: dict[str, tuple[str, ...]]
     sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
     person: IntArray | None = None  # (n,) whose a record is, where a person may have several
@@ -91,11 +94,18 @@ class PreparedTable:
     draw_key: bytes = field(default=b"", repr=False)
     reused: ReusedCells | None = None  # where the policy uses cells of an earlier release
     overall: dict[str, IntArray] | None = None  # of a fragment: the whole table's counts of sensitive values
+    rows: IntArray | None = None  # (n,) of distinct records: how many rows each stands for; None: one
+    reduction: Reduction | None = None  # its distinct records, where they are much fewer
 
     @property
     def n_records(self) -> int:
         """How many records there are."""
         return len(self.frame)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows of the source the records stand for."""
+        return self.n_records if self.rows is None else int(self.rows.sum())
 
     @property
     def unit(self) -> IntArray | None:
@@ -120,6 +130,8 @@ class PreparedTable:
             reused=None
             if self.reused is None
             else replace(self.reused, of_record=self.reused.of_record[rows]),
+            rows=None if self.rows is None else self.rows[rows],
+            reduction=None,
         )
 
 
@@ -167,15 +179,79 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class Reduction:
+    """The distinct records of a table, d of n rows, each with how many `rows` it stands for; `of_row` (n,) is
+    the record of each row.
+
+    They are in the order of their values, whatever the order of the rows, and have no kept columns.
+    """
+
+    table: PreparedTable
+    of_row: NDArray[np.int32]
+
+    def groups_of_rows(self, groups: Partition) -> Partition:
+        """Return the groups of the rows, (n,), from those of the records, (d,)."""
+        return replace(groups, labels=groups.labels[self.of_row])
+
+    def representation_of_rows(self, representation: Representation) -> Representation:
+        """Return where the rows lie; their points, (n, r), are computed each time that they are asked for."""
+        blocks = None if representation.blocks is None else representation.blocks[self.of_row]
+        return replace(representation, points=lambda: representation.latent[self.of_row], blocks=blocks)
+
+    def in_groups(self, labels: IntArray) -> tuple[Reduction, IntArray]:
+        """Return the distinct records in groups `labels` (n,), and their labels.
+
+        A record whose rows are in several groups is several. O(n).
+        """
+        own = np.empty(self.table.n_records, dtype=labels.dtype)
+        own[self.of_row] = labels
+        apart = np.concatenate(
+            [
+                start
+                + np.flatnonzero(own[self.of_row[start : start + _CHUNK]] != labels[start : start + _CHUNK])
+                for start in range(0, len(labels), _CHUNK)
+            ]
+        )
+        if not len(apart):
+            return self, own
+        n_records, span = len(own), int(labels.max()) + 2
+        key = self.of_row[apart].astype(np.int64) * span + (labels[apart] + 1)
+        pairs, place, count = np.unique(key, return_inverse=True, return_counts=True)
+        assert self.table.rows is not None  # noqa: S101 -- made so
+        left = self.table.rows - np.bincount(self.of_row[apart], minlength=n_records)
+        table = self.table.take(np.concatenate([np.arange(n_records), pairs // span]))
+        of_row = self.of_row.copy()
+        of_row[apart] = n_records + place
+        found = Reduction(replace(table, rows=np.concatenate([left, count])), of_row)
+        return found, np.concatenate([own, pairs % span - 1])
+
+
+@dataclass(frozen=True)
 class Recoded:
     """The rows that would be published: record `records[i]` of the source has row i of `frame`, (m,).
 
-    Columns of text may be categorical. `notes` hold counts and sizes, never a value.
+    Row i of `cells` (d,) stands `times[i]` times, one after another; None: each once. Columns of text may be
+    categorical. `notes` hold counts and sizes, never a value.
     """
 
     records: IntArray
-    frame: pd.DataFrame
+    cells: pd.DataFrame
     notes: Notes = field(default_factory=dict)
+    times: IntArray | None = None
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows, made each time that they are asked for."""
+        if self.times is None:
+            return self.cells
+        return self.cells.loc[self.cells.index.repeat(self.times)].reset_index(drop=True)
+
+    @property
+    def of_cells(self) -> IntArray:
+        """A record of each row of `cells`, (d,)."""
+        if self.times is None:
+            return self.records
+        return np.asarray(self.records[np.cumsum(self.times) - self.times])
 
 
 @dataclass(frozen=True)

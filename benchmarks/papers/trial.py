@@ -104,7 +104,7 @@ def trial(source: SourceTable, policy: ReleasePolicy, history: History = ()) -> 
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "staged"
         made = stage(
-            rows.frame,
+            rows,
             policy,
             candidate_id="benchmark",
             period=PERIOD,

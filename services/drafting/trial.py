@@ -121,7 +121,7 @@ def _assessed(label: str, policy: ReleasePolicy, source: SourceTable) -> Tried:
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "staged"
         candidate = stage(
-            made.rows.frame,
+            made.rows,
             policy,
             candidate_id="trial",
             period=PERIOD,

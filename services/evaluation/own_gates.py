@@ -38,7 +38,7 @@ def gates_of(made: PublishableRows, given: InputTable, scratch: Path) -> tuple[G
     policy, rows, source = made.prepared.policy, made.rows, made.prepared.source
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
         staged = stage(
-            rows.frame,
+            rows,
             policy,
             candidate_id="trial",
             period=given.period,

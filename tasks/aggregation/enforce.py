@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.partitioning.constraints import Constraints
+from tasks.partitioning.constraints import Constraints, counted
 from tasks.types import BoolArray, FloatArray, IntArray, Note
 
 NEIGHBOURS = 64
@@ -82,23 +82,25 @@ class _Groups:
         self, points: FloatArray, records: IntArray, group: IntArray, n_groups: int, limits: Constraints
     ) -> None:
         self.root = np.arange(n_groups)
-        self.size = np.bincount(group, minlength=n_groups)
+        rows = None if limits.rows is None else limits.rows[records]
+        self.size = counted(group, rows, n_groups)
         self._limits = limits
         self._people = None if limits.person is None else _People(limits, records, group, n_groups)
         self._stand_for = np.zeros(n_groups) if self._people is None else self._people.stand_for
         if self._people is None and limits.weights is not None:
             self._stand_for += np.bincount(group, limits.weights[records], minlength=n_groups)
         self._sums = np.column_stack(
-            [np.zeros(n_groups), *(np.bincount(group, x, minlength=n_groups) for x in points.T)]
+            [np.zeros(n_groups), *(_sums(group, x, rows, n_groups) for x in points.T)]
         )
         self._counts: list[IntArray] = []
         self._ranges: list[tuple[FloatArray, FloatArray] | None] = []
         order = np.argsort(group, kind="stable")
-        starts = np.cumsum(self.size) - self.size
+        n_records = np.bincount(group, minlength=n_groups)
+        starts = np.cumsum(n_records) - n_records
         for column in limits.columns:
             if self._people is None:
                 flat = group * column.n_values + column.codes[records]
-                count = np.bincount(flat, minlength=n_groups * column.n_values)
+                count = counted(flat, rows, n_groups * column.n_values)
                 self._counts.append(count.reshape(n_groups, column.n_values))
             if column.numbers is None or not n_groups:
                 self._ranges.append(None)
@@ -201,6 +203,12 @@ class _Groups:
         return np.asarray(found)
 
 
+def _sums(group: IntArray, values: FloatArray, rows: IntArray | None, n_groups: int) -> FloatArray:
+    """Return the sum of a column of points in each group, (n_groups,)."""
+    found = np.bincount(group, values if rows is None else values * rows, minlength=n_groups)
+    return found.astype(np.float64, copy=False)
+
+
 class _People:
     """The people of each group, of whom one may have records in several; right at the roots.
 
@@ -231,7 +239,7 @@ class _People:
         self.size[number] = 0 if limits.person is None else len(np.unique(limits.person[own]))
         self.stand_for[number] = limits.stands_for(own)
         for column, counts in zip(limits.columns, self.counts, strict=True):
-            counts[number] = np.bincount(limits.counted(column, own), minlength=column.n_values)
+            counts[number] = limits.counts(column, own)
 
 
 class _Neighbours:

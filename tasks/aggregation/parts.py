@@ -153,5 +153,5 @@ AGGREGATIONS = named_parts(
     ),
     Component("mdav", "groups of the nearest k, farthest first, in each leaf", MdavParameters, _mdav),
     Component("m-mdav", "the same along a graph of neighbours", ManifoldMdavParameters, _manifold_mdav),
-    Component("none", "a leaf is a group", Parameters, _none),
+    Component("none", "a leaf is a group", Parameters, _none, weighted=True),
 )

@@ -36,7 +36,7 @@ class Method:
 class BoundMethod:
     """A method whose parameters were checked, ready for one table after another.
 
-    `parts` are the names of the four in their order.
+    `parts` are the names of the four in their order. The first `n_weighted` of them take distinct records.
     """
 
     name: str
@@ -45,6 +45,7 @@ class BoundMethod:
     max_group_size: int
     fragment_size: int
     seed: int
+    n_weighted: int
     represent: Represent
     partition: Cut
     aggregate: Group

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError, create_model
@@ -109,6 +110,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         max_group_size,
         parameters.fragment_size,
         policy.seed,
+        _n_weighted(represent, cut, group),
         represent.bind(parameters, setting),
         cut.bind(parameters, setting),
         group.bind(parameters, setting),
@@ -183,6 +185,11 @@ def _check_installed(name: str, chosen: Chosen, where: str) -> None:
                 where=f"{where}: method",
                 hint=extra.hint,
             )
+
+
+def _n_weighted(*parts: Component[Any]) -> int:
+    """Return how many of the parts take distinct records, before the first that does not."""
+    return len([*takewhile(lambda part: part.weighted, parts)])
 
 
 def _group_size(parameters: Parameters, k: int) -> int:

@@ -59,7 +59,8 @@ class Constraints:
     With `person` (n,), whose a record is, all but the range is of people: a person counts once in a group,
     and once for each of the values that their records there have. With `weights` (n,), the people of the
     population that a record stands for, a group stands for at least `k_map` of them: of the records of one
-    person the least counts. Of a `fragment`, models compare with the whole table that it is part of.
+    person the least counts. With `rows` (n,), a record stands for so many equal ones, each of which counts;
+    there is no `person` then. Of a `fragment`, models compare with the whole table that it is part of.
     """
 
     k: int
@@ -72,6 +73,7 @@ class Constraints:
     weights: FloatArray | None = None
     k_map: float = 0.0
     fragment: bool = False
+    rows: IntArray | None = None
 
     def limits_of(self, column: SensitiveColumn) -> ValueLimits:
         """Return the limits that an attribute is held to."""
@@ -106,11 +108,11 @@ class Constraints:
 
     def group_holds(self, records: IntArray) -> bool:
         """Tell whether these records together are a valid group."""
-        size = np.asarray(len(records) if self.person is None else len(np.unique(self.person[records])))
+        size = np.asarray(self.size(records))
         if size < self.k or self.stands_for(records) < self.k_map * (1 - 1e-12):
             return False
         for column in self.columns:
-            counts = np.bincount(self.counted(column, records), minlength=column.n_values)
+            counts = self.counts(column, records)
             low, high = number_range(column, records)
             if not bool(self.column_holds(column, counts, low, high, size)):
                 return False
@@ -132,7 +134,8 @@ class Constraints:
         person = None if self.person is None else self.person[records]
         weights = None if self.weights is None else self.weights[records]
         columns = tuple(one.take(records) for one in self.columns)
-        return replace(self, columns=columns, person=person, weights=weights)
+        rows = None if self.rows is None else self.rows[records]
+        return replace(self, columns=columns, person=person, weights=weights, rows=rows)
 
     @property
     def compares(self) -> bool:
@@ -145,16 +148,22 @@ class Constraints:
             return self
         columns = []
         for column in self.columns:
-            counts = np.bincount(self.counted(column, records), minlength=column.n_values)
+            counts = self.counts(column, records)
             columns.append(replace(column, conditions=tuple(one.among(counts) for one in column.conditions)))
         return replace(self, columns=tuple(columns))
 
-    def counted(self, column: SensitiveColumn, records: IntArray) -> IntArray:
-        """Return the codes that count in a group of these records: of a person, each code once."""
+    def size(self, records: IntArray) -> int:
+        """Return how many these records are to the model: people, or rows."""
+        if self.person is not None:
+            return len(np.unique(self.person[records]))
+        return len(records) if self.rows is None else int(self.rows[records].sum())
+
+    def counts(self, column: SensitiveColumn, records: IntArray) -> IntArray:
+        """Return how often each value counts in a group of these records, (n_values,): of a person once."""
         codes = column.codes[records]
-        if self.person is None:
-            return codes
-        return np.asarray(np.unique(self.person[records] * column.n_values + codes) % column.n_values)
+        if self.person is not None:
+            codes = np.unique(self.person[records] * column.n_values + codes) % column.n_values
+        return counted(codes, None if self.rows is None else self.rows[records], column.n_values)
 
 
 def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
@@ -181,6 +190,7 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
         weights=None if asked is None else table.weights,
         k_map=0.0 if asked is None or table.weights is None else asked.k,
         fragment=table.overall is not None,
+        rows=table.rows,
     )
     missing = policy.source.missing_label
     groups = groups_by_attribute(policy.roles, table.sensitive_values, missing)
@@ -203,10 +213,10 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
 def overall_counts(table: PreparedTable) -> dict[str, IntArray]:
     """Return how many of a table's records, or of its people, have each sensitive value, (n_values,)."""
     everybody, found = np.arange(table.n_records), {}
-    bare = Constraints(1, 1.0, 0.0, 0.0, (), person=table.unit)
+    bare = Constraints(1, 1.0, 0.0, 0.0, (), person=table.unit, rows=table.rows)
     for i, name in enumerate(table.sensitive_names):
         column = SensitiveColumn(table.sensitive[:, i].astype(np.int64), len(table.sensitive_values[name]))
-        found[name] = np.bincount(bare.counted(column, everybody), minlength=column.n_values)
+        found[name] = bare.counts(column, everybody)
     return found
 
 
@@ -261,8 +271,7 @@ def _with_models(
         if table.overall is not None and groups is None:
             counts = table.overall[name]
         else:
-            counted = bare.counted(column, np.arange(table.n_records))
-            counts = np.bincount(counted, minlength=column.n_values)
+            counts = bare.counts(column, np.arange(table.n_records))
         numbers = None
         if column.numbers is not None:
             numbers = np.full(column.n_values, np.nan)
@@ -287,6 +296,13 @@ def _with_models(
     if groups is None:
         conditions = (*conditions, *added_conditions(models, lambda: attribute(None)).values())
     return replace(column, conditions=conditions)
+
+
+def counted(places: IntArray, rows: IntArray | None, number: int) -> IntArray:
+    """Return how many records have each of so many places, (number,); each stands for `rows`, or for one."""
+    if rows is None:
+        return np.bincount(places, minlength=number)
+    return np.bincount(places, weights=rows, minlength=number).astype(np.int64)  # exact under 2^53
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

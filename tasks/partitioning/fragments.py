@@ -19,6 +19,8 @@ MOST_RECORDS = 10_000_000  # of a fragment, however few of them are distinct
 def fragments(table: PreparedTable, constraints: Constraints, most: int) -> list[IntArray]:
     """Return the records of each fragment, in their order: one of all if they are `most` distinct ones.
 
+    They may stand for several rows each: a median is that of the rows.
+
     Records are equal that have the same quasi-identifiers, sensitive values and person. Where there are more
     than `most` distinct ones, a fragment of more than `most` records is cut at the median of the attribute
     whose sides are narrowest beside it, if both sides hold `constraints`; else at that of the next attribute.
@@ -30,7 +32,7 @@ def fragments(table: PreparedTable, constraints: Constraints, most: int) -> list
         most = max(most, MOST_RECORDS)
     if table.n_records <= most:
         return [everybody]
-    columns = [*(imputed(values) for values in table.numeric.T), *table.codes.T]
+    columns = [*(imputed(values, table.rows) for values in table.numeric.T), *table.codes.T]
     spans = [float(np.ptp(column)) or 1.0 for column in columns]
     found: list[IntArray] = []
     left = [everybody]
@@ -55,25 +57,31 @@ def _sides(
 ) -> BoolArray | None:
     """Return which of the records are on the low side of the best cut that both sides can bear, if any."""
     gains = np.zeros(len(columns))
+    rows = None if constraints.rows is None else constraints.rows[records]
     for number, column in enumerate(columns):
         values = column[records]
-        low = _low_side(values)
-        share = low.mean()
+        low = _low_side(values, rows)
+        share = np.average(low, weights=rows)
         if 0 < share < 1:
             inside = share * np.ptp(values[low]) + (1 - share) * np.ptp(values[~low])
             gains[number] = (np.ptp(values) - inside) / spans[number] * min(share, 1 - share)
     for number in np.argsort(-gains, kind="stable").tolist():
         if gains[number] <= 0:
             return None
-        low = _low_side(columns[number][records])
+        low = _low_side(columns[number][records], rows)
         if constraints.group_holds(records[low]) and constraints.group_holds(records[~low]):
             return low
     return None
 
 
-def _low_side(values: FloatArray) -> BoolArray:
+def _low_side(values: FloatArray, rows: IntArray | None) -> BoolArray:
     """Return which values are under the median, or at it, whichever divides them more evenly."""
-    median = np.partition(values, len(values) // 2)[len(values) // 2]
+    if rows is None:
+        median = np.partition(values, len(values) // 2)[len(values) // 2]
+    else:
+        order = np.argsort(values)
+        up_to = np.cumsum(rows[order])
+        median = values[order][np.searchsorted(up_to, up_to[-1] // 2, side="right")]
     under, at = values < median, values <= median
-    nearer = under if abs(under.mean() - 0.5) <= abs(at.mean() - 0.5) else at
-    return np.asarray(nearer)
+    shares = [float(np.average(side, weights=rows)) for side in (under, at)]
+    return np.asarray(under if abs(shares[0] - 0.5) <= abs(shares[1] - 0.5) else at)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tasks.geometry.space import distinct_rows
 from tasks.partitioning.attributes import Attributes
-from tasks.partitioning.constraints import Constraints
+from tasks.partitioning.constraints import Constraints, counted
 from tasks.partitioning.cuts import Buckets, positions_of_cuts
 from tasks.partitioning.scores import Score, Terms, Weights, scores
 from tasks.recoding.levels import Levels
@@ -107,9 +107,9 @@ def partition(
         columns += [*attributes.numeric.T, *attributes.codes.T]
     first, place = distinct_rows([each for each in columns if each is not None])
     if len(first) > FEW * len(points):
-        return _leaves(points, constraints, rule, progress, attributes, None, trees or {})
+        return _leaves(points, constraints, rule, progress, attributes, constraints.rows, trees or {})
     own = None if attributes is None else attributes.take(first)
-    rows = np.bincount(place)
+    rows = counted(place, constraints.rows, len(first))
     few = {dimension: tree.take(first) for dimension, tree in (trees or {}).items()}
     return _leaves(points[first], constraints.take(first), rule, progress, own, rows, few)[place]
 

@@ -287,7 +287,13 @@ def _full_domain(chosen: LatticeParameters, setting: BuildContext) -> Cut:
 
 
 PARTITIONS = named_parts(
-    Component("mondrian", "cuts that both sides can bear, best score first", MondrianParameters, _mondrian),
+    Component(
+        "mondrian",
+        "cuts that both sides can bear, best score first",
+        MondrianParameters,
+        _mondrian,
+        weighted=True,
+    ),
     Component("blocks", "one leaf, or blocks of a large table", BlockParameters, _blocks),
     Component("k-means", "clusters split while over 2k, merged while under k", ClusterParameters, _k_means),
     Component(

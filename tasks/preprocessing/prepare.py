@@ -16,6 +16,7 @@ from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.text import number_of
+from tasks.preprocessing.reduction import with_reduction
 from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable
 
 
@@ -33,23 +34,27 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         numeric[:, column] = _numbers(frame, name)
 
     categorical_names = tuple(roles.categorical)
-    codes = np.empty((len(frame), len(categorical_names)), dtype=np.int32)
     domains: dict[str, tuple[str, ...]] = {}
-    for column, name in enumerate(categorical_names):
-        codes[:, column], domains[name] = _encode(frame, name, policy, roles.categorical[name].allowed)
+    coded = []
+    for name in categorical_names:
+        found, domains[name] = _encode(frame, name, policy, roles.categorical[name].allowed)
+        coded.append(found)
+    codes = _side_by_side(coded, len(frame))
 
     sensitive_names = tuple(roles.sensitive)
-    sensitive = np.empty((len(frame), len(sensitive_names)), dtype=np.int32)
+    coded = []
     sensitive_values: dict[str, tuple[str, ...]] = {}
     sensitive_numbers: dict[str, FloatArray] = {}
-    for column, name in enumerate(sensitive_names):
+    for name in sensitive_names:
         attribute = roles.sensitive[name]
         if attribute.type == "numeric":
             sensitive_numbers[name] = frame[name].to_numpy(dtype=np.float64)
-        sensitive[:, column], sensitive_values[name] = _encode(frame, name, policy, attribute.allowed)
+        found, sensitive_values[name] = _encode(frame, name, policy, attribute.allowed)
+        coded.append(found)
+    sensitive = _side_by_side(coded, len(frame))
 
     published = frame[[*roles.kept]].copy()
-    return PreparedTable(
+    made = PreparedTable(
         frame=published,
         numeric_names=numeric_names,
         numeric=numeric,
@@ -68,6 +73,21 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         identifying=_identifying(table, policy),
         draw_key=table.draw_key,
     )
+    return with_reduction(made)
+
+
+def smallest_type(greatest: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest type of signed whole numbers that holds the codes up to `greatest`."""
+    return next(kind for kind in (np.int8, np.int16, np.int32) if greatest <= np.iinfo(kind).max)
+
+
+def _side_by_side(columns: list[np.ndarray], n: int) -> np.ndarray:
+    """Return columns (n,) of codes as one array, (n, columns)."""
+    kinds = [column.dtype for column in columns] or [np.dtype(np.int8)]
+    found = np.empty((n, len(columns)), dtype=max(kinds, key=lambda kind: kind.itemsize), order="F")
+    for number, column in enumerate(columns):
+        found[:, number] = column
+    return found
 
 
 def _numbers_of(frame: pd.DataFrame, column: str | None, called: str, counted: str) -> IntArray | None:
@@ -168,7 +188,7 @@ def _encode(
             where=f"column '{name}'",
             hint="Choose another source.missing_label.",
         )
-    rank_of = np.empty(len(present) + 1, dtype=np.int32)
+    rank_of = np.empty(len(present) + 1, dtype=smallest_type(len(present)))
     rank_of[ranked] = np.arange(len(present))
     rank_of[-1] = len(present)
     values = tuple(present[i] for i in ranked) + ((label,) if missing else ())

@@ -9,6 +9,8 @@ import numpy as np
 
 from tasks.types import PreparedTable
 
+CHUNK = 1_000_000
+
 
 def seed_of(table: PreparedTable, seed: int | str) -> int:
     """Return a seed of the policy's (or of what is drawn) and of every value of the table.
@@ -23,9 +25,10 @@ def seed_of(table: PreparedTable, seed: int | str) -> int:
     key = table.draw_key
     digest = hmac.new(key, digestmod="sha256") if key else hashlib.sha256()
     digest.update(str(seed).encode())
-    for array in (table.numeric, table.codes, table.sensitive):
+    for array, kind in ((table.numeric, np.float64), (table.codes, np.int32), (table.sensitive, np.int32)):
         digest.update(str(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        for start in range(0, len(array), CHUNK):
+            digest.update(np.ascontiguousarray(array[start : start + CHUNK], dtype=kind).tobytes())
     for values in (*table.domains.values(), *table.sensitive_values.values()):
         digest.update("\0".join(values).encode("utf-8", "surrogatepass") + b"\1")
     return int.from_bytes(digest.digest()[:8], "big")

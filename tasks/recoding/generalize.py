@@ -6,7 +6,8 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.recoding.base import as_published, rows_of, set_texts
+from tasks.partitioning.constraints import counted
+from tasks.recoding.base import as_published, rows_of, rows_of_records, set_texts
 from tasks.recoding.closure import closure_of, covers_of
 from tasks.recoding.intervals import close_intervals, intervals_of_one_level, with_levels
 from tasks.recoding.labels import labels_of
@@ -26,10 +27,15 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     each group, which is no lower than the policy's. With `ends: rounded` intervals end on a grid. Groups
     whose records a cell of an earlier release takes have that cell (`ReusedCells`). O(n) a column.
     """
+    if table.reduction is not None:
+        distinct, labels = table.reduction.in_groups(labels)
+        table = distinct.table
     kept = np.flatnonzero(labels >= 0)
     order = kept[stable_order(labels[kept])]
-    size = np.bincount(labels[kept]).astype(np.int64)
-    starts = np.cumsum(size) - size
+    n_records = np.bincount(labels[kept])
+    starts = np.cumsum(n_records) - n_records
+    rows = None if table.rows is None else table.rows[order]
+    size = n_records.astype(np.int64) if rows is None else np.add.reduceat(rows, starts)
     one_level = policy.method.recoding == "full-domain"
     levels = policy.method.levels
     intervals: dict[str, FloatArray] = {}
@@ -39,7 +45,8 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
         unknown = np.isnan(bounds[:, 0])
         bounds[unknown] = policy.roles.numeric[name].bounds
         if one_level:
-            n_missing = np.add.reduceat(np.isnan(values).astype(np.int64), starts)
+            missing = np.isnan(values).astype(np.int64)
+            n_missing = np.add.reduceat(missing if rows is None else missing * rows, starts)
             qi = with_levels(policy.roles.numeric[name])
             bounds = intervals_of_one_level(bounds, n_missing, size, qi, levels.get(name, 0))
         intervals[name] = close_intervals(bounds, name, policy)
@@ -58,7 +65,7 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
             sets[name] = SetCells(closure.values, *closure.closed(closure.among_all(member)))
     counts = {
         name: count_cells(
-            labels[kept], table.sensitive[kept, i], len(size), len(table.sensitive_values[name])
+            labels[order], table.sensitive[order, i], len(size), len(table.sensitive_values[name]), rows
         )
         for i, name in enumerate(table.sensitive_names)
     }
@@ -68,20 +75,24 @@ def generalized(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -
     return with_reused_cells(classes, table.reused.cells, cells_of_groups(table.reused, labels))
 
 
-def count_cells(labels: IntArray, codes: np.ndarray, n_groups: int, n_values: int) -> IntArray:
-    """Return how often each code stands in each group, (n_groups, n_values)."""
-    flat = np.bincount(labels * n_values + codes, minlength=n_groups * n_values)
+def count_cells(
+    labels: IntArray, codes: np.ndarray, n_groups: int, n_values: int, rows: IntArray | None = None
+) -> IntArray:
+    """Return how often each code stands in each group, (n_groups, n_values); a record may be `rows` (n,)."""
+    flat = counted(labels * n_values + codes, rows, n_groups * n_values)
     return flat.reshape(n_groups, n_values).astype(np.int64, copy=False)
 
 
 def generalized_rows(table: PreparedTable, labels: IntArray, policy: ReleasePolicy) -> Recoded:
     """Return one row a record of a group, with the cells of its class."""
     classes = generalized(table, labels, policy)
-    kept = np.flatnonzero(labels >= 0)
     cells: dict[str, np.ndarray] = {}
     for name, bounds in classes.intervals.items():
         cells[f"{name}_min"] = as_published(bounds[:, 0], policy, name)
         cells[f"{name}_max"] = as_published(bounds[:, 1], policy, name)
     for name, each in classes.sets.items():
         cells[name] = set_texts(each.values, each.member, each.whole, labels_of(policy, name))
+    if table.reduction is not None and not policy.roles.kept:
+        return rows_of_records(*table.reduction.in_groups(labels), policy, cells)
+    kept = np.flatnonzero(labels >= 0)
     return rows_of(table, policy, kept, cells, group=labels[kept])

@@ -64,11 +64,13 @@ def repair(
     and releases. Cost: groups times what overlaps them, in the earlier releases and of people, and for each
     failing group a look for neighbours in a tree.
     """
-    classes = generalized(table, partition.labels, policy)
-    space = space_of([classes, *(c for _, c in earlier)], table)
     attributes = compared_attributes(policy)
-    if not earlier or not attributes or not classes.n_classes:
+    if not earlier or not attributes:
         return partition
+    classes = generalized(table, partition.labels, policy)
+    if not classes.n_classes:
+        return partition
+    space = space_of([classes, *(c for _, c in earlier)], table)
     followed, judge = (cache or RoundCache()).judge(table, policy, earlier, space, apart, followers)
     nesting = None
     if followers and followed is not None:

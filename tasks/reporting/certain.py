@@ -22,6 +22,7 @@ import pandas as pd
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from tasks.geometry.space import distinct_rows
+from tasks.partitioning.constraints import counted
 from tasks.reporting.number_bins import NumberBins
 from tasks.reporting.suppression import Public, components, nothing_certain
 from tasks.reporting.value_bins import Cells
@@ -30,15 +31,19 @@ from tasks.types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Classes:
-    """c classes of m rows, by all their cells: `first` (c,) a row of each, `of` (m,) each row's class."""
+    """c classes of m rows, by all their cells: `first` (c,) a row of each, `of` (m,) each row's class.
+
+    A row may stand several `times` (m,).
+    """
 
     first: IntArray
     of: IntArray
+    times: IntArray | None = None
 
     @property
     def rows(self) -> IntArray:
         """How many rows each has, (c,)."""
-        return np.bincount(self.of, minlength=len(self.first)).astype(np.int64)
+        return counted(self.of, self.times, len(self.first)).astype(np.int64)
 
     def pairs(self, codes: IntArray, among: BoolArray) -> tuple[IntArray, IntArray]:
         """Return the distinct pairs of a class and a code (m,), of the rows `among` (m,). O(m)."""
@@ -47,15 +52,17 @@ class Classes:
         return found // wide, found % wide
 
 
-def classes_of(published: pd.DataFrame, policy: ReleasePolicy, *, noised: bool = False) -> Classes:
-    """Return the classes of the published rows; with `noised`, numbers with noise are cells like others.
+def classes_of(
+    published: pd.DataFrame, times: IntArray | None, policy: ReleasePolicy, *, noised: bool = False
+) -> Classes:
+    """Return the classes of the published rows, of which each may stand several `times` (m,).
 
-    O(m) a column.
+    With `noised`, numbers with noise are cells like others. O(m) a column.
     """
     first, of = distinct_rows(_cells_of(published, policy, noised))
     if len(of) < len(published):  # there is no such column: all rows are one class
-        return Classes(np.zeros(1, dtype=np.int64), np.zeros(len(published), dtype=np.int64))
-    return Classes(first, of)
+        return Classes(np.zeros(1, dtype=np.int64), np.zeros(len(published), dtype=np.int64), times)
+    return Classes(first, of, times)
 
 
 def _cells_of(published: pd.DataFrame, policy: ReleasePolicy, noised: bool) -> Iterator[np.ndarray]:

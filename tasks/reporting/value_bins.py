@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from tasks.partitioning.constraints import counted
 from tasks.recoding.labels import Labels, read_cell
 from tasks.types import BoolArray, FloatArray, IntArray
 
@@ -40,10 +41,13 @@ class Cells:
         return np.asarray(found + self.rows[self.whole].sum() / max(len(self.names), 1))
 
 
-def cells_of(column: pd.Series[str], labels: Labels | None = None) -> Cells:
-    """Read the published cells of a categorical quasi-identifier (m rows). O(m + values of all cells)."""
+def cells_of(column: pd.Series[str], labels: Labels | None = None, times: IntArray | None = None) -> Cells:
+    """Read the m published cells of a categorical quasi-identifier; each may stand several `times` (m,).
+
+    O(m + values of all cells).
+    """
     codes, texts = pd.factorize(column)
-    rows = np.bincount(codes, minlength=len(texts)).astype(np.int64)
+    rows = counted(codes, times, len(texts)).astype(np.int64)
     written = np.array([str(text) for text in texts], dtype=object)
     order = np.argsort(written)
     read = [read_cell(text, labels) for text in written[order]]

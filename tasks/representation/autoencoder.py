@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.types import FloatArray, Progress, no_progress
+from tasks.types import FloatArray, IntArray, Progress, no_progress
 
 if TYPE_CHECKING:
     import torch
@@ -25,13 +25,15 @@ def encode(
     learning_rate: float = 1e-3,
     train_sample: int = 100_000,
     seed: int = 42,
+    rows: IntArray | None = None,
     progress: Progress = no_progress,
 ) -> tuple[FloatArray, float]:
     """Train on `features` (n, d) and return the latent matrix (n, r) and the last epoch's mean loss.
 
-    Fully connected, ReLU, symmetric: d - hidden - r - hidden - d, mean squared error, Adam. Tables over
-    `train_sample` rows train on a seeded sample; all rows are encoded in chunks. CUDA is used where
-    it is. One thread, so that the result does not depend on how many there are. O(epochs * n * d * hidden).
+    Fully connected, ReLU, symmetric: d - hidden - r - hidden - d, mean squared error, Adam. A record may
+    stand for several `rows` (n,). Tables over `train_sample` rows train on a seeded sample of them; all
+    records are encoded in chunks. CUDA is used where it is. One thread, so that the result does not depend
+    on how many there are. O(epochs * n * d * hidden).
     """
     import torch
 
@@ -44,16 +46,14 @@ def encode(
         sizes = [(width, hidden), (hidden, latent_dimensions), (latent_dimensions, hidden), (hidden, width)]
         layers = [torch.nn.Linear(*size).to(device) for size in sizes]
         draw = np.random.default_rng(seed)
-        sample = features
-        if len(sample) > train_sample:
-            sample = sample[np.sort(draw.choice(len(sample), train_sample, replace=False))]
-        rows = torch.from_numpy(sample.astype(np.float32)).to(device)
+        sample = features[_sample(len(features), rows, train_sample, draw)]
+        trained = torch.from_numpy(sample.astype(np.float32)).to(device)
         loss_of_epoch = 0.0
         with torch.no_grad():
             step = _step_of(layers, learning_rate)
             for epoch in range(epochs):
                 order = torch.from_numpy(draw.permutation(len(sample))).to(device)
-                shuffled = rows[order]
+                shuffled = trained[order]
                 losses = [step(shuffled[start : start + batch]) for start in range(0, len(sample), batch)]
                 loss_of_epoch = float(torch.stack(losses).sum()) / len(sample)
                 progress((epoch + 1) / epochs, f"epoch {epoch + 1} of {epochs}, loss {loss_of_epoch:.4f}")
@@ -68,6 +68,16 @@ def encode(
     finally:
         torch.set_num_threads(threads)
     return latent, loss_of_epoch
+
+
+def _sample(n_records: int, rows: IntArray | None, train_sample: int, draw: np.random.Generator) -> IntArray:
+    """Return the record of each row to train on: all rows, or `train_sample` of them."""
+    up_to = np.arange(1, n_records + 1) if rows is None else np.cumsum(rows)
+    n_rows = int(up_to[-1])
+    some = np.arange(n_rows)
+    if n_rows > train_sample:
+        some = np.sort(draw.choice(n_rows, train_sample, replace=False))
+    return np.searchsorted(up_to, some, side="right")
 
 
 def _step_of(

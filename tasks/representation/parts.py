@@ -76,6 +76,7 @@ def _autoencoder(chosen: AutoencoderParameters, setting: BuildContext) -> Repres
             learning_rate=chosen.learning_rate,
             train_sample=chosen.train_sample,
             seed=setting.seed,
+            rows=table.rows,
             progress=progress,
         )
         return Representation(latent, notes={"reconstruction_loss": loss})
@@ -152,6 +153,7 @@ REPRESENTATIONS = named_parts(
         AutoencoderParameters,
         _autoencoder,
         TORCH,
+        weighted=True,
     ),
     Component("original", "the features: z-scored numbers, encoded categories", FeatureParameters, _features),
     Component(
@@ -162,5 +164,7 @@ REPRESENTATIONS = named_parts(
     ),
     Component("isomap", "Isomap embedding of the features", EmbeddingParameters, _embedding(isomap)),
     Component("lle", "locally linear embedding of the features", LleParameters, _embedding(lle)),
-    Component("unit", "numbers and places of categories, each scaled to [0, 1]", Parameters, _unit),
+    Component(
+        "unit", "numbers and places of categories, each scaled to [0, 1]", Parameters, _unit, weighted=True
+    ),
 )

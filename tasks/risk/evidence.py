@@ -194,8 +194,11 @@ class Evidence:
         gates = self.policy.gates
         if gates.sadr or gates.sadr_excess or gates.pr_dr or gates.pr_dr_excess:
             return self.everybody.links
-        people, units = self.target.source, self.target.units(None)
-        return link_people(people.numbers, people.codes, units.cells, units.size)
+        reduction = self.source.reduction
+        target = self.target if reduction is None else self._target_of(reduction.table)
+        people, units = target.source, target.units(None)
+        links = link_people(people.numbers, people.codes, units.cells, units.size)
+        return links if reduction is None else links.take(reduction.of_row)
 
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""
@@ -218,8 +221,11 @@ class Evidence:
     @cached_property
     def target(self) -> Target:
         """The release as attackers see it, and the source's people beside it."""
+        return self._target_of(self.source)
+
+    def _target_of(self, table: PreparedTable) -> Target:
         space = space_of([self.classes], self.source, self.control)
-        people = people_of(self.source, space, self.classes, self.policy)
+        people = people_of(table, space, self.classes, self.policy)
         noised = list(self.policy.cell_columns(Form.NOISED))
         alike = self._people(self._groups) if self._groups else None
         return Target(self.counted, space, people, self._rows, noised, self._groups, alike)

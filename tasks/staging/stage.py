@@ -16,7 +16,7 @@ from tasks import duck
 from tasks.recoding.cells import read_set
 from tasks.recoding.labels import Labels, labels_of
 from tasks.sql import identifier, quoted_formula
-from tasks.types import Candidate
+from tasks.types import Candidate, Recoded
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 RECODED = {
@@ -31,14 +31,15 @@ MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def stage(
-    frame: pd.DataFrame, policy: ReleasePolicy, *, candidate_id: str, period: str, folder: Path, n_source: int
+    rows: Recoded, policy: ReleasePolicy, *, candidate_id: str, period: str, folder: Path, n_source: int
 ) -> Candidate:
-    """Write `frame` as it would be published into `folder`, flushed to disk; return the digests.
+    """Write the rows that would be published into `folder`, flushed to disk; return the digests.
 
-    Equal frames give equal bytes. Only published columns are written.
+    Equal rows give equal bytes. Only published columns are written.
     """
     folder.mkdir(parents=True, exist_ok=False, mode=0o700)
-    _write_data(frame, policy, folder)
+    frame = rows.cells
+    _write_data(rows, policy, folder)
     data = {path.name: file_digest(path) for path in sorted(folder.iterdir())}
     package = folder / "datapackage.json"
     described = data_package(frame, policy, period, data, folder)
@@ -48,14 +49,19 @@ def stage(
         _flush(folder / name)
     _flush(folder)
     return Candidate(
-        candidate_id, policy.series, period, folder, files, tree_digest(files), n_source, len(frame)
+        candidate_id, policy.series, period, folder, files, tree_digest(files), n_source, len(rows.records)
     )
 
 
-def _write_data(frame: pd.DataFrame, policy: ReleasePolicy, folder: Path) -> None:
+def _write_data(rows: Recoded, policy: ReleasePolicy, folder: Path) -> None:
+    frame = rows.cells
     with duck.connection(threads=1) as con:  # one thread keeps the order of the rows and so the bytes
         con.register("published", frame)
-        con.execute(f"CREATE TEMP VIEW rows AS SELECT {_as_texts(frame)} FROM published")
+        source = "published"
+        if rows.times is not None:
+            con.register("times", pd.DataFrame({"n": rows.times}))
+            source = "(SELECT p.*, unnest(range(n)) FROM published p POSITIONAL JOIN times)"
+        con.execute(f"CREATE TEMP VIEW rows AS SELECT {_as_texts(frame)} FROM {source}")
         for kind in policy.publication.formats:
             options = (
                 "FORMAT csv, HEADER true, DELIMITER ','"
@@ -63,8 +69,8 @@ def _write_data(frame: pd.DataFrame, policy: ReleasePolicy, folder: Path) -> Non
                 else "FORMAT parquet, COMPRESSION zstd"
             )
             target = str(folder / f"data.{kind}").replace("'", "''")
-            rows = csv_rows("rows", frame, policy) if kind == "csv" else "FROM rows"
-            con.execute(f"COPY ({rows}) TO '{target}' ({options})")
+            select = csv_rows("rows", frame, policy) if kind == "csv" else "FROM rows"
+            con.execute(f"COPY ({select}) TO '{target}' ({options})")
 
 
 def _as_texts(frame: pd.DataFrame) -> str:

@@ -25,14 +25,14 @@ class Links:
     `only`, the class where there is just one (-1: none or several). All have shape (n,).
     """
 
-    smallest: IntArray
-    candidates: IntArray
-    only: IntArray
+    smallest: NDArray[np.int32]
+    candidates: NDArray[np.int32]
+    only: NDArray[np.int32]
 
     @classmethod
     def of_nobody(cls, n: int) -> Links:
         """Return the links of n people who are in no class, to be added to."""
-        return cls(np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64))
+        return cls(np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32), np.full(n, -1, dtype=np.int32))
 
     def add(self, found: ClassMatches, size: IntArray) -> None:
         """Fill in some people's classes, of `size` (N,) rows each."""
