@@ -40,7 +40,7 @@ class Links:
         self.candidates[found.people] = found.n_classes()
         self.only[found.people] = np.where(found.n_classes() == 1, found.classes[found.starts], -1)
 
-    def take(self, people: IntArray) -> Links:
+    def take(self, people: NDArray[np.signedinteger]) -> Links:
         """Return the links of the people at these places."""
         return Links(self.smallest[people], self.candidates[people], self.only[people])
 

@@ -148,4 +148,4 @@ def _of_nodes(
 
 def _values(table: PreparedTable, name: str) -> np.ndarray:
     domain = np.array(table.domains[name], dtype=object)
-    return domain[table.codes[:, table.categorical_names.index(name)]]
+    return np.asarray(domain[table.codes[:, table.categorical_names.index(name)]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from math import prod
 from pathlib import Path
 
 import duckdb
@@ -20,7 +19,7 @@ from tasks.risk.evidence import Evidence
 from tasks.sql import identifier, literal, quoted_formula
 
 NOBODY = "nobody: a check of the files"
-FEW = 10  # rows for each different one, from which these are counted
+FEW = 4  # rows for each different one, from which these are counted
 
 
 def files_gate(evidence: Evidence) -> GateResult:
@@ -77,14 +76,17 @@ def _most_different(evidence: Evidence) -> int:
     policy, classes = evidence.policy, evidence.classes
     if policy.roles.kept or list(policy.cell_columns(Form.NOISED)):
         return evidence.n_published
-    return classes.n_classes * prod(len(values) for values in classes.sensitive_values.values())
+    values = [(counts > 0).sum(axis=1) for counts in classes.counts.values()]
+    return int(np.prod(values, axis=0).sum()) if values else classes.n_classes
 
 
 def _same_counts(con: duckdb.DuckDBPyConnection, one: str, other: str) -> bool:
     """Tell whether two views have each row as many times."""
-    counted = [f"SELECT *, count(*) FROM {view} GROUP BY ALL" for view in (one, other)]
+    counted = [f"{view}_counted" for view in (one, other)]
+    for view, table in zip((one, other), counted, strict=True):
+        con.execute(f"CREATE TEMP TABLE {table} AS SELECT *, count(*) FROM {view} GROUP BY ALL")
     return not any(
-        con.execute(f"SELECT 1 FROM ({first} EXCEPT {second}) LIMIT 1").fetchone()
+        con.execute(f"SELECT 1 FROM (FROM {first} EXCEPT FROM {second}) LIMIT 1").fetchone()
         for first, second in (counted, counted[::-1])
     )
 

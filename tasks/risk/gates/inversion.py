@@ -111,7 +111,7 @@ def class_of_records(evidence: Evidence) -> IntArray:
     known = record_classes(evidence)
     if known is not None:
         return known
-    found = evidence.links.only
+    found = evidence.links.only.astype(np.int64)
     if (evidence.links.candidates > 1).any() or not has_sizes(found, evidence.classes):
         raise NotAtHand(NO_RECORDS)
     return found
