@@ -15,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
@@ -109,6 +110,23 @@ def _check_versions(who: str, found: Sequence[tuple[str, str]], expected: Sequen
                 where="engine",
                 hint="Install the same versions on every node, from requirements.lock.",
             )
+
+
+def _check_dates(cluster: Cluster, now: datetime) -> None:
+    """Raise UsageError if a certificate is not valid now: a node that refuses it looks like none at all."""
+    from cryptography import x509
+
+    for file in (cluster.ca, cluster.certificate):
+        for one in x509.load_pem_x509_certificates(file.read_bytes()):
+            if not one.not_valid_before_utc <= now <= one.not_valid_after_utc:
+                first, last = (
+                    f"{day:%Y-%m-%d}" for day in (one.not_valid_before_utc, one.not_valid_after_utc)
+                )
+                raise UsageError(
+                    f"the certificate {file} is valid from {first} to {last} only",
+                    where="engine",
+                    hint="Make new certificates, and start the nodes again with them.",
+                )
 
 
 def _by_dask(
@@ -240,6 +258,7 @@ def _connected(cluster: Cluster) -> Iterator[Any]:
         finding = f"ca, certificate or key cannot be read as TLS reads them ({type(error).__name__})"
     if finding:
         raise UsageError(finding, where="engine", hint="Name files in PEM form that belong together.")
+    _check_dates(cluster, datetime.now(UTC))
     try:
         with warnings.catch_warnings(action="ignore"):  # of versions, which we compare ourselves
             client = Client(

@@ -22,14 +22,15 @@ from cryptography.x509.oid import NameOID
 DAYS = 365
 
 
-def write_certificates(folder: Path, hosts: Sequence[str]) -> None:
-    """Write the three files into a new folder; only its owner can read the key."""
+def write_certificates(folder: Path, hosts: Sequence[str], now: datetime | None = None) -> None:
+    """Write the three files, valid from `now` on, into a new folder; only its owner can read the key."""
+    began = now or datetime.now(UTC)
     authority, node = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     root, name = _name("releasegate cluster"), _name("node")
     is_authority = x509.BasicConstraints(ca=True, path_length=0)
-    ca = _certificate(root, root, authority, authority, [(is_authority, True)])
+    ca = _certificate(root, root, authority, authority, [(is_authority, True)], began)
     alternatives = x509.SubjectAlternativeName([_host(host) for host in hosts])
-    signed = _certificate(name, root, node, authority, [(alternatives, False)])
+    signed = _certificate(name, root, node, authority, [(alternatives, False)], began)
     folder.mkdir(mode=0o700)
     (folder / "ca.pem").write_bytes(ca.public_bytes(serialization.Encoding.PEM))
     (folder / "node.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
@@ -59,8 +60,8 @@ def _certificate(
     key: ec.EllipticCurvePrivateKey,
     signer: ec.EllipticCurvePrivateKey,
     extensions: Sequence[tuple[x509.ExtensionType, bool]],
+    now: datetime,
 ) -> x509.Certificate:
-    now = datetime.now(UTC)
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -80,7 +80,9 @@ def _ranked(values: FloatArray) -> tuple[int, IntArray]:
     place, distinct = pd.factorize(values, use_na_sentinel=False)
     rank = np.empty(len(distinct), dtype=np.int64)
     rank[np.argsort(distinct, kind="stable")] = np.arange(len(distinct))
-    return len(distinct), rank[place]
+    for start in range(0, len(place), CHUNK):  # all at once would be another array
+        place[start : start + CHUNK] = rank[place[start : start + CHUNK]]
+    return len(distinct), place
 
 
 def _named(names: tuple[str, ...], columns: np.ndarray) -> list[tuple[str, np.ndarray]]:

@@ -65,7 +65,7 @@ def rows_of_records(
     made = rows_of(table, policy, kept, cells, group=group[kept])
     assert table.rows is not None  # noqa: S101 -- made so
     times = table.rows[made.records]
-    place = np.full(table.n_records, -1, dtype=np.int64)
+    place = np.full(table.n_records, -1, dtype=np.int32)
     place[made.records] = np.arange(len(made.records))
     rows = stable_order(place[distinct.of_row])
     return replace(made, records=rows[len(rows) - int(times.sum()) :], times=times)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from policy.load import parse_policy, policy_digest, policy_document
@@ -27,6 +28,7 @@ from release_store.summary import Summary
 from reports.releasing import report_factory
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
+from tasks.types import Recoded
 
 MAKER = "ann"
 PERSON_KEY = b"a key of people that is for tests"
@@ -115,7 +117,7 @@ def staged(
         actor=MAKER,
     )
     made = stage(
-        rows_of(period),
+        Recoded(np.arange(len(rows_of(period))), rows_of(period)),
         policy,
         candidate_id=candidate_id,
         period=period,

@@ -72,7 +72,7 @@ def released(
     history = [(_named(name), each) for name, each in earlier]
     all_made = make_rows(source, policy, bound_method(policy), history, "2026")
     rows, table = all_made.rows, all_made.table
-    made = stage(rows.frame, policy, candidate_id="c", period="2026", folder=folder, n_source=len(people))
+    made = stage(rows, policy, candidate_id="c", period="2026", folder=folder, n_source=len(people))
     classes = read_classes(folder / "data.parquet", policy)
     evidence = Evidence(
         policy, table, classes, folder, made.files, earlier, [(0, 0)] * len(earlier), row_records=rows.records

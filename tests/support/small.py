@@ -19,7 +19,7 @@ from policy.model import AttributePrivacy, Privacy, ReleasePolicy
 from release_store.records import EquivalenceClasses
 from release_store.summary import Repair
 from tasks.composition import groups_of as made_groups
-from tasks.composition import leaves_of
+from tasks.composition import leaves_of, merged_beside_one_another
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import Constraints, SensitiveColumn
 from tasks.preprocessing.prepare import prepare
@@ -99,7 +99,8 @@ def anonymized(table: PreparedTable, policy: ReleasePolicy) -> Partition:
     method = bound_method(policy)
     representation = method.represent(table, no_progress)
     leaves = leaves_of(table, representation, method, policy, no_progress)
-    return made_groups(table, representation, leaves, method, policy, no_progress)
+    groups = made_groups(table, representation, leaves, method, policy, no_progress)
+    return merged_beside_one_another(table, groups, method, policy, no_progress)
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,7 @@ def published(
     method = bound_method(policy)
     representation = method.represent(table, no_progress)
     rows = method.recode(table, representation, partition.labels, policy, method.seed)
-    candidate = stage(
-        rows.frame, policy, candidate_id="c1", period="2026", folder=folder, n_source=table.n_records
-    )
+    candidate = stage(rows, policy, candidate_id="c1", period="2026", folder=folder, n_source=table.n_records)
     return Published(policy, table, candidate, read_classes(folder / "data.parquet", policy), rows)
 
 

@@ -42,7 +42,7 @@ def before(policy: ReleasePolicy, rows: list[Any], labels: list[int], name: str)
     table, method = prepared(policy, rows), bound_method(policy)
     representation = method.represent(table, no_progress)
     made = method.recode(table, representation, np.array(labels), policy, method.seed)
-    found = table_figures(table, made.records, representation, np.array(labels), made.frame, policy)
+    found = table_figures(table, made, representation, np.array(labels), policy)
     (one,) = [each for each in found["attributes"] if each["name"] == name]
     return {each["label"]: each["before"] for each in one["bins"]}
 

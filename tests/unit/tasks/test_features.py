@@ -74,6 +74,6 @@ def test_one_hot_features_that_would_not_fit_are_refused_before_they_are_made(
 ) -> None:
     table = prepared(small_policy({"city": {"type": "categorical"}}), [("a", "flu"), ("b", "hiv")])
     monkeypatch.setattr(features, "MOST_BYTES", 31)
-    with pytest.raises(PolicyError, match="2 columns and 2 rows"):
+    with pytest.raises(PolicyError, match="2 columns and 2 records"):
         features.z_scored(table)
     assert features.z_scored(table, encoding="integer").shape == (2, 1)

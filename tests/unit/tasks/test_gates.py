@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from tasks.risk.evidence import Evidence
+from tasks.risk.gates import integrity
 from tasks.risk.registry import GATES, NO_SOURCE, Gate, GateReport, assess, summary_line
 from tests.support.small import (
     MIXED,
@@ -257,8 +258,13 @@ def test_a_missing_altered_or_foreign_file_fails(tmp_path: Path) -> None:
     ],
     ids=["a value", "a row less", "a row more", "a bound", "a space", "columns swapped"],
 )
-def test_csv_that_differs_from_parquet_fails(old: str, new: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", [0, 4, 1_000], ids=["rows are counted", "as it is", "rows are hashed"])
+def test_csv_that_differs_from_parquet_fails(
+    old: str, new: str, few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(integrity, "FEW", few)
     found = made(tmp_path)
+    assert asked("files", found.evidence()).verdict is Verdict.PASS
     text = found.csv.read_text(encoding="utf-8")
     assert old in text
     found.csv.write_text(text.replace(old, new, 1), encoding="utf-8")

@@ -15,7 +15,7 @@ from policy.load import parse_policy
 from policy.model import ReleasePolicy
 from policy.privacy_models import Models
 from release_store.records import EquivalenceClasses, Verdict
-from tasks.composition import Fragment, decide, fragments_of, in_this_process
+from tasks.composition import Fragment, decide, fragments_of, in_this_process, merged_beside_one_another
 from tasks.methods.registry import bound_method
 from tasks.partitioning.constraints import constraints_of
 from tasks.privacy import atoms, combinations
@@ -224,9 +224,10 @@ def test_fragments_are_laid_beside_one_another_and_not_each_by_itself() -> None:
     for name, models in (("without", {}), ("with", {"km": {"k": 40, "m": 1}})):
         policy = small_policy(quasi_identifiers, gates={"models": models}, **sections)
         table = prepared(policy, rows)
-        found = fragments_of(table, bound_method(policy), policy, in_this_process, no_progress)
+        method = bound_method(policy)
+        found = fragments_of(table, method, policy, in_this_process, no_progress)
         assert found is not None
-        made[name] = found
+        made[name] = merged_beside_one_another(table, found, method, policy, no_progress)
     classes = published_classes(table, made["with"].labels, policy)
     assert asked("km", classes, policy).verdict is Verdict.PASS
     assert "merged_for_known_values" not in decide(Fragment(table.take(np.arange(600)), policy)).notes

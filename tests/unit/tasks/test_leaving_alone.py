@@ -51,9 +51,7 @@ class Store:
         all_made = make_rows(source, self.policy, bound_method(self.policy), history, period)
         done, table = all_made.rows, all_made.table
         folder = self.folder / name
-        staged = stage(
-            done.frame, self.policy, candidate_id=name, period=period, folder=folder, n_source=len(rows)
-        )
+        staged = stage(done, self.policy, candidate_id=name, period=period, folder=folder, n_source=len(rows))
         classes = read_classes(folder / "data.parquet", self.policy)
         apart = [(0, 0) if same_period else (number - i - 1, number - i - 1) for i in range(len(history))]
         evidence = Evidence(self.policy, table, classes, folder, staged.files, self.classes, apart)

@@ -191,9 +191,9 @@ def test_an_empty_text_is_a_value_where_the_policy_says_so(tmp_path: Path) -> No
 def test_kept_columns_of_any_kind_are_staged(tmp_path: Path) -> None:
     policy = small_policy(roles={"kept": ["day", "note"]})
     table = prepared(policy, [(*row, pd.Timestamp("2026-01-02"), None) for row in ROWS])
-    frame = generalized_rows(table, np.zeros(5, dtype=np.int64), policy).frame
-    made = stage(frame, policy, candidate_id="c", period="1", folder=tmp_path / "c", n_source=5)
-    assert read_set(frame["city"].iloc[0]) is None
+    rows = generalized_rows(table, np.zeros(5, dtype=np.int64), policy)
+    made = stage(rows, policy, candidate_id="c", period="1", folder=tmp_path / "c", n_source=5)
+    assert read_set(rows.frame["city"].iloc[0]) is None
     assert read_classes(made.folder / "data.parquet", policy).size.tolist() == [5]
 
 

@@ -56,7 +56,7 @@ def lhd_generalized(table: PreparedTable, policy: ReleasePolicy) -> Recoded:
 def read_back(made: Recoded, policy: ReleasePolicy) -> EquivalenceClasses:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "c1"
-        stage(made.frame, policy, candidate_id="c1", period="2026", folder=folder, n_source=len(made.frame))
+        stage(made, policy, candidate_id="c1", period="2026", folder=folder, n_source=len(made.frame))
         return read_classes(folder / "data.parquet", policy)
 
 

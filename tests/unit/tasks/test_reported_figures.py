@@ -23,7 +23,7 @@ from tasks.reporting.figures import figures_of
 from tasks.reporting.table import table_figures
 from tasks.risk.evidence import Evidence
 from tasks.risk.registry import GATES, GateReport, assess, unmeasured
-from tasks.types import no_progress
+from tasks.types import Recoded, no_progress
 from tests.support.small import Published, prepared, published, small_policy, source_of
 
 QIS = {"age": {"type": "integer", "bounds": [0, 120], "weight": 3}, "city": {"type": "categorical"}}
@@ -57,9 +57,7 @@ def document(made: Published, *earlier: Published) -> tuple[Evidence, GateReport
     evidence = made.evidence(*earlier)
     report = assess(evidence)
     where = bound_method(made.policy).represent(made.table, no_progress)
-    of_table = table_figures(
-        made.table, made.rows.records, where, np.array(LABELS), made.rows.frame, made.policy
-    )
+    of_table = table_figures(made.table, made.rows, where, np.array(LABELS), made.policy)
     return evidence, report, figures_of(evidence, report, of_table)
 
 
@@ -134,7 +132,8 @@ def test_rows_in_another_order_make_the_same_bytes(tmp_path: Path) -> None:
     order = np.random.default_rng(3).permutation(len(made.rows.frame))
     where = bound_method(POLICY).represent(made.table, no_progress)
     frame = made.rows.frame.iloc[order].reset_index(drop=True)
-    of_table = table_figures(made.table, made.rows.records[order], where, np.array(LABELS), frame, POLICY)
+    mixed = Recoded(made.rows.records[order], frame)
+    of_table = table_figures(made.table, mixed, where, np.array(LABELS), POLICY)
     assert json.dumps(figures_of(again, assess(again), of_table)) == json.dumps(found)
 
 
@@ -168,7 +167,7 @@ def test_an_empty_release_has_figures(tmp_path: Path) -> None:
     made = published(POLICY, table, [-1] * 13, tmp_path / "none")
     evidence = made.evidence()
     where = bound_method(POLICY).represent(table, no_progress)
-    of_table = table_figures(table, made.rows.records, where, np.full(13, -1), made.rows.frame, POLICY)
+    of_table = table_figures(table, made.rows, where, np.full(13, -1), POLICY)
     found = figures_of(evidence, assess(evidence), of_table)
     assert found["classes"] == {
         "n": 0,

@@ -26,6 +26,7 @@ from tasks.intake.database import own_database
 from tasks.risk.published import read_classes, read_rows, row_classes
 from tasks.spill_files import SpillFailed, SpillFile, SpillRoom
 from tasks.staging.stage import stage
+from tasks.types import Recoded
 from tests.support.spilled import spilled_bytes
 
 CANARY = "Zebedee Quintrell"
@@ -288,16 +289,17 @@ def test_staged_files_and_their_classes_are_the_same_where_they_were_spilled(
     monkeypatch.setattr(duck, "_instance", lambda n_threads, held: made(n_threads or threads, held))
 
     def results(name: str) -> list[Any]:
-        staged = stage(frame, policy, candidate_id="c", period="p", folder=tmp_path / name, n_source=n)
+        rows = Recoded(np.arange(n), frame)
+        staged = stage(rows, policy, candidate_id="c", period="p", folder=tmp_path / name, n_source=n)
         data = staged.folder / "data.parquet"
         classes = read_classes(data, policy)
-        rows, texts = read_rows(data, policy)
+        counted, texts = read_rows(data, policy)
         return [
             staged.files,
             classes.size.tolist(),
             classes.counts["disease"].tolist(),
             row_classes(data, policy).tolist(),
-            digest({name: rows[name].to_numpy() for name in rows}),
+            digest({name: counted[name].to_numpy() for name in counted}),
             texts,
         ]
 

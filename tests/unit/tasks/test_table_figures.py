@@ -41,7 +41,7 @@ LABELS = [0, 0, 1, 1, 1, 2, 2, -1]
 
 def figures(policy: ReleasePolicy, rows: list[Any], labels: list[int]) -> dict[str, Any]:
     table, made, representation = published(policy, rows, labels)
-    return table_figures(table, made.records, representation, np.array(labels), made.frame, policy)
+    return table_figures(table, made, representation, np.array(labels), policy)
 
 
 def published(
@@ -116,7 +116,8 @@ def test_a_value_under_the_star_alone_has_no_name() -> None:
     table, _, representation = published(SETS, rows, [0] * 10)
     frame = pd.DataFrame({"age_min": [20] * 10, "age_max": [20] * 10, "city": ["Hull"] * 5 + ["*"] * 5})
     frame = frame.assign(illness="flu", ward="a")
-    found = table_figures(table, np.arange(10), representation, np.zeros(10, dtype=np.int64), frame, SETS)
+    rows_of_it = Recoded(np.arange(10), frame)
+    found = table_figures(table, rows_of_it, representation, np.zeros(10, dtype=np.int64), SETS)
     # Of the star's five, one is of Hull.
     assert bins_of(found, "city") == [("Hull", None, 10.0), (OTHERS, None, 0.0)]
     assert "cnry" not in json.dumps(found)
@@ -208,7 +209,7 @@ def releases(draw: st.DrawFn) -> tuple[ReleasePolicy, list[Any], list[int]]:
 def test_of_any_release(drawn: tuple[ReleasePolicy, list[Any], list[int]], source: random.Random) -> None:
     policy, rows, labels = drawn
     table, made, representation = published(policy, rows, labels)
-    found = table_figures(table, made.records, representation, np.array(labels), made.frame, policy)
+    found = table_figures(table, made, representation, np.array(labels), policy)
     for each in found["attributes"]:
         bins = each["bins"]
         assert sum(one["after"] for one in bins) == pytest.approx(len(made.frame), abs=0.02)
@@ -227,7 +228,9 @@ def test_of_any_release(drawn: tuple[ReleasePolicy, list[Any], list[int]], sourc
     order = list(range(len(made.frame)))
     source.shuffle(order)
     frame = made.frame.iloc[order].reset_index(drop=True)
-    again = table_figures(table, made.records[order], representation, np.array(labels), frame, policy)
+    again = table_figures(
+        table, Recoded(made.records[order], frame), representation, np.array(labels), policy
+    )
     assert json.dumps(again) == json.dumps(found)
 
 
