@@ -7,6 +7,7 @@ from math import ceil, log
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from policy.model import Privacy, ReleasePolicy
 from policy.privacy_models import LKC, TCloseness
@@ -298,7 +299,7 @@ def _with_models(
     return replace(column, conditions=conditions)
 
 
-def counted(places: IntArray, rows: IntArray | None, number: int) -> IntArray:
+def counted(places: NDArray[np.signedinteger], rows: IntArray | None, number: int) -> IntArray:
     """Return how many records have each of so many places, (number,); each stands for `rows`, or for one."""
     if rows is None:
         return np.bincount(places, minlength=number)

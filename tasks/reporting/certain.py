@@ -53,7 +53,7 @@ class Classes:
 
 
 def classes_of(
-    published: pd.DataFrame, times: IntArray | None, policy: ReleasePolicy, *, noised: bool = False
+    published: pd.DataFrame, policy: ReleasePolicy, times: IntArray | None = None, *, noised: bool = False
 ) -> Classes:
     """Return the classes of the published rows, of which each may stand several `times` (m,).
 

@@ -61,7 +61,7 @@ def table_figures(
     if len(records) != len(published):
         raise ValueError("not one record a published row")
     attributes = []
-    classes = classes_of(published, times, policy)
+    classes = classes_of(published, policy, times)
     for name in policy.roles.quasi_identifiers:
         if name in policy.roles.numeric:
             values = table.numeric[records, table.numeric_names.index(name)]
@@ -155,7 +155,7 @@ def _categorical(
         closed = policy.method.reuse is not None or not policy.attained(name)
         readings = of_sets(cells, member, classes, codes, of_value, after, closed=closed)
         if any(policy.form(number) is Form.NOISED for number in policy.roles.numeric):
-            finer = classes_of(published, classes.times, policy, noised=True)
+            finer = classes_of(published, policy, classes.times, noised=True)
             readings.append(of_sets_beside_noise(cells, member, finer, codes, of_value, after))
     else:
         rank = {value: code for code, value in enumerate(domain)}

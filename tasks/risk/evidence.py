@@ -191,14 +191,29 @@ class Evidence:
     @cached_property
     def links(self) -> Links:
         """The classes that such an attacker finds."""
-        gates = self.policy.gates
-        if gates.sadr or gates.sadr_excess or gates.pr_dr or gates.pr_dr_excess:
+        if self._needs_everybody:
             return self.everybody.links
         reduction = self.source.reduction
-        target = self.target if reduction is None else self._target_of(reduction.table)
+        return self.distinct_links if reduction is None else self.distinct_links.take(reduction.of_row)
+
+    @cached_property
+    def distinct(self) -> PreparedTable:
+        """The source's distinct records where they are much fewer than its rows, else all."""
+        return self.source if self.source.reduction is None else self.source.reduction.table
+
+    @cached_property
+    def distinct_links(self) -> Links:
+        """The classes that an attacker who knows all quasi-identifiers finds of those records."""
+        if self.source.reduction is None and self._needs_everybody:
+            return self.everybody.links
+        target = self.target if self.source.reduction is None else self._target_of(self.distinct)
         people, units = target.source, target.units(None)
-        links = link_people(people.numbers, people.codes, units.cells, units.size)
-        return links if reduction is None else links.take(reduction.of_row)
+        return link_people(people.numbers, people.codes, units.cells, units.size)
+
+    @property
+    def _needs_everybody(self) -> bool:
+        gates = self.policy.gates
+        return bool(gates.sadr or gates.sadr_excess or gates.pr_dr or gates.pr_dr_excess)
 
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""

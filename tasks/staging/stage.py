@@ -59,8 +59,10 @@ def _write_data(rows: Recoded, policy: ReleasePolicy, folder: Path) -> None:
         con.register("published", frame)
         source = "published"
         if rows.times is not None:
-            con.register("times", pd.DataFrame({"n": rows.times}))
-            source = "(SELECT p.*, unnest(range(n)) FROM published p POSITIONAL JOIN times)"
+            con.register("repeated", pd.DataFrame({"times": rows.times}))
+            each = "unnest(range(releasegate_repeated.times))"
+            both = "published releasegate_rows POSITIONAL JOIN repeated releasegate_repeated"
+            source = f"(SELECT releasegate_rows.*, {each} FROM {both})"
         con.execute(f"CREATE TEMP VIEW rows AS SELECT {_as_texts(frame)} FROM {source}")
         for kind in policy.publication.formats:
             options = (

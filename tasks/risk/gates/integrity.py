@@ -15,6 +15,7 @@ from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from release_store.sealed import sealed_file
 from tasks import duck
+from tasks.partitioning.constraints import counted
 from tasks.risk.evidence import Evidence
 from tasks.sql import identifier, literal, quoted_formula
 
@@ -108,14 +109,14 @@ def truth_gate(evidence: Evidence) -> GateResult:
     """Published cells are true of the source: no more people lie outside every class than are left out,
     and no sensitive value stands in the release more often than in the source.
     """
-    outside = int((evidence.links.candidates == 0).sum())
+    distinct = evidence.distinct
+    in_none = evidence.distinct_links.candidates == 0
+    outside = int(in_none.sum() if distinct.rows is None else distinct.rows[in_none].sum())
     left_out = evidence.source.n_records - evidence.n_published
     untrue = max(0, outside - left_out)
-    for i, name in enumerate(evidence.source.sensitive_names):
-        values = evidence.source.sensitive_values[name]
-        source = dict(
-            zip(values, np.bincount(evidence.source.sensitive[:, i], minlength=len(values)), strict=True)
-        )
+    for i, name in enumerate(distinct.sensitive_names):
+        values = distinct.sensitive_values[name]
+        source = dict(zip(values, counted(distinct.sensitive[:, i], distinct.rows, len(values)), strict=True))
         released = evidence.classes.counts[name].sum(axis=0)
         for value, count in zip(evidence.classes.sensitive_values[name], released, strict=True):
             untrue += max(0, int(count) - int(source.get(value, 0)))

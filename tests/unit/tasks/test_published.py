@@ -214,7 +214,10 @@ def test_a_file_that_is_no_parquet_is_told(tmp_path: Path, content: bytes) -> No
         read_classes(file, POLICY)
 
 
-@pytest.mark.parametrize("name", ["size", "class_number", "cell_0", "value", "n"])
+@pytest.mark.parametrize(
+    "name",
+    ["size", "class_number", "cell_0", "value", "n", "times", "releasegate_repeated", "repeated", "rows"],
+)
 def test_a_column_may_be_called_as_one_of_ours(name: str, tmp_path: Path) -> None:
     ages = {"age": {"type": "integer", "bounds": [0, 120]}}
     rows = [(20 + i % 4 * 10, "ab"[i % 2], "xy"[i // 2 % 2]) for i in range(40)]
