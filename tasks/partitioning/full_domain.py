@@ -17,7 +17,7 @@ from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import PolicyError
 from policy.roles import NumericQuasiIdentifier, Roles
 from tasks.geometry.space import distinct_rows
-from tasks.partitioning.constraints import Constraints
+from tasks.partitioning.constraints import Constraints, counted
 from tasks.partitioning.lattice import Check, Node, cheapest
 from tasks.recoding.closure import covers_of
 from tasks.recoding.intervals import covering_intervals, with_levels
@@ -66,7 +66,7 @@ class Column:
     first value.
 
     `penalty[level, value]` is the NCP of a value's node, `weight` that of the column in the mean, of a sum
-    of 1 over the columns.
+    of 1 over the columns. A record may stand for several `rows` (n,).
     """
 
     name: str
@@ -74,6 +74,7 @@ class Column:
     levels: Levels
     penalty: FloatArray
     weight: float
+    rows: IntArray | None = None
 
     def at(self, level: int) -> Column:
         """Return the column with that level alone."""
@@ -82,13 +83,14 @@ class Column:
 
     def bounds(self, most_suppressed: int) -> FloatArray:
         """Return the weighted mean penalty of each level without the costliest `most_suppressed` records."""
-        count = np.bincount(self.codes, minlength=self.levels.n_values)
+        count = counted(self.codes, self.rows, self.levels.n_values)
+        n_left = int(count.sum()) - most_suppressed
         found = []
         for penalty in self.penalty:
             order = np.argsort(penalty, kind="stable")
-            left = np.minimum(np.cumsum(count[order]), len(self.codes) - most_suppressed)
+            left = np.minimum(np.cumsum(count[order]), n_left)
             found.append(float(np.diff(left, prepend=0) @ penalty[order]))
-        return self.weight * np.array(found) / (len(self.codes) - most_suppressed)
+        return self.weight * np.array(found) / n_left
 
 
 def columns_of(table: PreparedTable, roles: Roles) -> tuple[Column, ...]:
@@ -102,7 +104,7 @@ def columns_of(table: PreparedTable, roles: Roles) -> tuple[Column, ...]:
         qi = with_levels(roles.numeric[name])
         codes, levels = number_levels(table.numeric[:, i], qi.bounds[0], qi.widths)
         penalty = _number_penalties(table.numeric[:, i], qi, levels.height)
-        found.append(Column(name, codes, _by_first(levels.node), penalty, qi.weight / total))
+        found.append(Column(name, codes, _by_first(levels.node), penalty, qi.weight / total, table.rows))
     for i, name in enumerate(table.categorical_names):
         domain, category = table.domains[name], roles.categorical[name]
         covers = covers_of(category.tree, domain)
@@ -112,7 +114,7 @@ def columns_of(table: PreparedTable, roles: Roles) -> tuple[Column, ...]:
         penalty[-1] = float(len(domain) > 1)
         own, codes = slice(len(domain)), table.codes[:, i].astype(np.int64)
         levels = _by_first(covers.node[:, own])
-        found.append(Column(name, codes, levels, penalty[:, own], category.weight / total))
+        found.append(Column(name, codes, levels, penalty[:, own], category.weight / total, table.rows))
     return tuple(found)
 
 
@@ -169,7 +171,7 @@ def partition(
     search O(N log N) for N nodes, at most `most_checks` checks, and 17 bytes a node.
     """
     columns = tuple(one.at(fixed[one.name]) if one.name in fixed else one for one in columns_of(table, roles))
-    n_most = most_suppressed(table.n_records, max_suppression)
+    n_most = most_suppressed(table.n_rows, max_suppression)
     groups = Groups(table, constraints, columns)
     together = not n_most and constraints.person is None
 
@@ -203,7 +205,7 @@ def partition(
         "lattice_nodes": prod(level + 1 for level in top),
         "lattice_nodes_checked": found.n_checked,
         "lattice_optimum": "proven" if found.proven else "not proven",
-        "suppressed_by_partition": int((labels < 0).sum()),
+        "suppressed_by_partition": int(rolled.size[~holds].sum()),
     }
     return Partition(labels, notes)
 
@@ -269,7 +271,8 @@ class Groups:
         first, self.of_record = distinct_rows([column.codes for column in self.columns])
         self._first = first
         base = (0,) * len(self.columns)
-        size = np.bincount(self.of_record, minlength=len(first))
+        rows = self.constraints.rows
+        size = counted(self.of_record, rows, len(first))
         self._base = Rolled(base, np.arange(len(first)), np.arange(len(first)), size)
         self._kept = deque(maxlen=KEPT)
         person = self.constraints.person
@@ -278,7 +281,7 @@ class Groups:
         self._pairs = []
         for column in self.constraints.columns:
             pair, place = distinct_rows([self.of_record, column.codes, *whose])
-            self._pairs.append((pair, np.bincount(place, minlength=len(pair))))
+            self._pairs.append((pair, counted(place, rows, len(pair))))
         self._ranges = [
             None if column.numbers is None else _ranges(self.of_record, column.numbers, len(first))
             for column in self.constraints.columns
@@ -304,7 +307,7 @@ class Groups:
 
     def one(self) -> Rolled:
         """Return all records as one group."""
-        n_records = np.array([len(self.of_record)])
+        n_records = np.array([self._base.size.sum()])
         return Rolled(
             self._base.node,
             np.zeros(len(self._first), dtype=np.int64),

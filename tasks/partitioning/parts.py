@@ -307,7 +307,11 @@ PARTITIONS = named_parts(
     ),
     Component("lhd", "classes grown at least precision lost until l values are there", LhdParameters, _lhd),
     Component(
-        "full-domain", "one level of the hierarchy a column, the best by NCP", LatticeParameters, _full_domain
+        "full-domain",
+        "one level of the hierarchy a column, the best by NCP",
+        LatticeParameters,
+        _full_domain,
+        weighted=True,
     ),
     Component("none", "one group of all records", Parameters, _none),
 )

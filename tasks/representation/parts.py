@@ -155,7 +155,13 @@ REPRESENTATIONS = named_parts(
         TORCH,
         weighted=True,
     ),
-    Component("original", "the features: z-scored numbers, encoded categories", FeatureParameters, _features),
+    Component(
+        "original",
+        "the features: z-scored numbers, encoded categories",
+        FeatureParameters,
+        _features,
+        weighted=True,
+    ),
     Component(
         "geodesic",
         "the features, and blocks in which distances go along neighbours",

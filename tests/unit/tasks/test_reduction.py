@@ -160,9 +160,13 @@ def made_of(table: PreparedTable, rows: Rows, policy: ReleasePolicy) -> tuple[Pr
     return ready, made.rows, made.groups.labels
 
 
-@pytest.mark.parametrize("recoding", ["sets", "hierarchy"])
-def test_mondrian_publishes_the_same_rows_and_figures(recoding: str, tmp_path: Path) -> None:
-    policy = policy_of(method={"name": "mondrian", "recoding": recoding})
+@pytest.mark.parametrize(
+    ("method", "recoding"),
+    [("mondrian", "sets"), ("mondrian", "hierarchy"), ("full-domain", "full-domain")],
+)
+def test_the_same_rows_and_figures_are_published(method: str, recoding: str, tmp_path: Path) -> None:
+    suppression = {"suppression": {"max": 0.1}}
+    policy = policy_of(method={"name": method, "recoding": recoding}, gates=suppression)
     rows = some_rows(n=600)
     table = prepared(policy, rows)
     assert table.reduction is not None
