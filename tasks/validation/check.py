@@ -15,6 +15,7 @@ from tasks.types import SourceTable
 
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 MOST_FINDINGS = 3
+CELLS_AT_ONCE = 20_000_000  # that expectations look at before what they say of each is forgotten
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,15 @@ def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:
     by_row = [e for e in suite.expectations if isinstance(e, ColumnMapExpectation)]
     whole = [e for e in suite.expectations if not isinstance(e, ColumnMapExpectation)]
     found: dict[int, ExpectationResult] = {}
-    for name, expectations, result_format in (
-        ("rows", by_row, COUNTS_ONLY),
-        ("whole", whole, "BOOLEAN_ONLY"),
-    ):
-        part = gx.ExpectationSuite(name=name, expectations=expectations)
+    at_once = max(1, CELLS_AT_ONCE // max(len(frame), 1))
+    parts = [(by_row[at : at + at_once], COUNTS_ONLY) for at in range(0, len(by_row), at_once)]
+    for number, (expectations, result_format) in enumerate([*parts, (whole, "BOOLEAN_ONLY")]):
+        part = gx.ExpectationSuite(name=f"part {number}", expectations=expectations)
         for result in batch.validate(part, result_format=result_format).results:
             found[result.expectation_config.meta["number"]] = _told(result, len(table.frame))
+        # It would keep what each expectation says of each cell.
+        asset.datasource.get_execution_engine()._metric_cache.clear()
     frame.drop(columns=[*frame.columns], inplace=True)
-    # It keeps what each expectation says of each cell, too.
-    asset.datasource.get_execution_engine()._metric_cache.clear()
     if len(found) != len(suite.expectations):
         raise RuntimeError("an expectation gave no result")
     return [found[number] for number in sorted(found)]
