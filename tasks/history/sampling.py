@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -130,13 +131,17 @@ class Chain:
         n_exchanges = min(max(2 * (self._n_tuples - 1), LEAST_EXCHANGES), MOST_EXCHANGES)
         for number in self._rng.integers(len(self.sides), size=n_exchanges if unseated.any() else 1).tolist():
             self.exchange(self.sides[number])
-            worlds.append(self.value.copy())
+            worlds.append(self._world())
         found = [(unseated, [*worlds, *self.interchange()])]
         if self._seats is not None:
             found.append((self.everybody, [*self.interchange_seats()]))
         for _ in range(BLOCKS):
             self.redraw()
         return found
+
+    def _world(self) -> NDArray[np.signedinteger]:
+        """Return the tuples that everybody has now, (n,): those of all worlds of a sweep are in memory."""
+        return self.value.astype(np.int16 if self._n_tuples < 1 << 15 else np.int64)
 
     def shuffle(self) -> None:
         """Let the members of every cohort change places."""
@@ -255,7 +260,8 @@ class Chain:
 
     def _exchanged(self, rows: IntArray, other: IntArray, part: IntArray) -> tuple[IntArray, IntArray]:
         """Give all `rows` of a part their `other` tuples, or none; return what they have without and with."""
-        before, after = self.value.copy(), self.value.copy()
+        before = self._world()
+        after = before.copy()
         after[rows] = other
         heads = self._rng.random(int(part.max(initial=-1)) + 1) < HALF
         taken = rows[heads[part]]

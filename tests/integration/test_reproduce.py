@@ -78,7 +78,7 @@ def test_what_does_not_come_out_is_told(
     def shuffled(*args: Any) -> Any:
         made = make_rows(*args)
         frame = made.rows.frame.sample(frac=1, random_state=1)
-        return replace(made, rows=replace(made.rows, frame=frame))
+        return replace(made, rows=replace(made.rows, cells=frame, times=None))
 
     monkeypatch.setattr(services.reproduction, "make_rows", shuffled)
     versions = services.reproduction.software_versions()

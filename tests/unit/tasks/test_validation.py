@@ -19,6 +19,7 @@ from policy.errors import ValidationFailed
 from policy.hierarchy import from_tree
 from policy.model import ReleasePolicy
 from tasks.types import SourceTable
+from tasks.validation import check
 from tasks.validation.check import ExpectationResult, as_records, raise_if_failed, validate
 
 CANARY = "canary7731"
@@ -304,6 +305,15 @@ def test_counts_are_those_of_plain_counting(rows: list[tuple[str | None, str | N
     assert [r.unexpected_rows for r in missing if r.column == "city"] == [city.count(None)]
     assert [r.passed for r in missing if r.column == "city"] == [city.count(None) <= n / 2]
     assert [r.passed for r in missing if r.column == "id"] == [None not in id_]
+
+
+def test_a_large_table_is_validated_an_expectation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = table(age=[200, 30] * 5, city=["York", "Nowhere"] * 5)
+    wanted, last = policy(sensitive_drift=1), LastRelease(10, {"disease": {}})
+    at_once = validate(source, wanted, last)
+    assert {one.passed for one in at_once} == {True, False}
+    monkeypatch.setattr(check, "CELLS_AT_ONCE", 4)
+    assert validate(source, wanted, last) == at_once
 
 
 def test_the_library_keeps_no_table() -> None:
