@@ -54,6 +54,7 @@ ROWS = {
 MOST_INCOME = 1_000_000
 CHECKS = ("pairwise", "whole_history", "totals", "person", "person_difference", "worlds")
 PROMISED = 60.0
+OVER_STAGES = 6.0
 LEAST_ROWS = 100_000  # from which slopes are taken
 PAGE = "second_release.md"
 BEFORE = """Before groups were compared by trees and in batches, the repair of a second release took 42 CPU
@@ -223,7 +224,11 @@ def section(kind: str, series: Sequence[Sequence[dict[str, Any]]]) -> str:
             slope(runs, [total(run).cpu for run in runs]),
         ]
     )
-    lines.append(["the same for the first release", *(f"{total(each[0]).cpu:.1f}" for each in series), ""])
+    over = [total(run).cpu - sum(one["cpu"] for one in run["costs"].values()) for run in runs]
+    lines.append([f"over its stages (at most {OVER_STAGES:g})", *(f"{each:.1f}" for each in over), ""])
+    lines.append(
+        ["whole command of the first release", *(f"{total(each[0]).cpu:.1f}" for each in series), ""]
+    )
     lines.append(["whole command, wall", *(f"{total(run).wall:.1f}" for run in runs), ""])
     lines.append(["whole command, peak MiB", *(f"{total(run).peak / MIB:,.0f}" for run in runs), ""])
     checks = [
