@@ -132,7 +132,7 @@ def fragments_of(
             if isinstance(note, int):
                 notes[name] = max(notes[name], note) if name.startswith("largest") else notes[name] + note
     if whole.compares or whole.weights is not None:
-        labels, mended = enforced(z_scored(table), labels, whole, method.max_group_size)
+        labels, mended = enforced(partial(z_scored, table), labels, whole, method.max_group_size)
         notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
     labels = with_equal_cells_joined(table, labels, method, policy, lambda: z_scored(table))
     return Partition(labels, dict(notes))
@@ -191,7 +191,8 @@ def _groups_by_themselves(
     """Make the groups, each of which satisfies what the policy's model asks of a group."""
     constraints = constraints_of(table, policy)
     made = method.aggregate(table, representation, leaves.labels, constraints, progress)
-    labels, mended = enforced(_points(table, representation), made, constraints, method.max_group_size)
+    points = partial(_points, table, representation)
+    labels, mended = enforced(points, made, constraints, method.max_group_size)
     found = Partition(labels)
     over = _n_over(labels, method.max_group_size, constraints.rows)
     notes = {**leaves.notes, **mended, "groups": found.n_groups, "groups_over_max_group_size": over}
@@ -235,7 +236,7 @@ def with_equal_cells_joined(
         joined = joined_equal(table, labels, policy)
         if joined is labels:
             return labels
-        labels = enforced(points(), joined, constraints, method.max_group_size)[0]
+        labels = enforced(points, joined, constraints, method.max_group_size)[0]
 
 
 def _n_over(labels: IntArray, max_group_size: int, rows: IntArray | None = None) -> int:
@@ -303,7 +304,7 @@ def repaired(
         )
 
     def enforce(labels: IntArray) -> IntArray:
-        return enforced(points(), labels, constraints, method.max_group_size)[0]
+        return enforced(points, labels, constraints, method.max_group_size)[0]
 
     def by_totals(labels: IntArray) -> IntArray:
         return leave_out_totals(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def groups_in_cells(
             notes = {name: note for name, note in part.notes.items() if isinstance(note, int)}
         else:
             found[others] = first + _by_values(table.take(others))
-    found, mended = enforced(unit_ranges(table), found, constraints, method.max_group_size)
+    found, mended = enforced(partial(unit_ranges, table), found, constraints, method.max_group_size)
     found = with_equal_cells_joined(table, found, method, policy, lambda: unit_ranges(table))
     told: dict[str, Note] = {
         **notes,

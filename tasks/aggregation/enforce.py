@@ -7,9 +7,12 @@ at each merge. A round merges every group that still fails.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tasks.partitioning.constraints import Constraints, counted
+from tasks.sorting import stable_order
 from tasks.types import BoolArray, FloatArray, IntArray, Note
 
 NEIGHBOURS = 64
@@ -18,7 +21,10 @@ CHUNK_GROUPS = 10_000
 
 
 def enforced(
-    points: FloatArray, labels: IntArray, constraints: Constraints, max_group_size: int
+    points: FloatArray | Callable[[], FloatArray],
+    labels: IntArray,
+    constraints: Constraints,
+    max_group_size: int,
 ) -> tuple[IntArray, dict[str, Note]]:
     """Return labels (n,) of groups that satisfy `constraints`, and notes of what was merged.
 
@@ -27,13 +33,13 @@ def enforced(
     which it holds, else the nearest; and again until every group holds. One that stands for too few people of
     the population is merged with the nearest. Where the records with a label do not hold all together, no
     grouping can, and they are one group, unless people or households are counted, who may be in several. -1
-    stays -1. Where nothing fails, `labels` are returned as they are. Models that compare with the whole table
-    compare with the records with a label.
+    stays -1. Where nothing fails, `labels` are returned as they are, and points that are computed when they
+    are asked for are not. Models that compare with the whole table compare with the records with a label.
     """
     kept = np.flatnonzero(labels >= 0)
     constraints = constraints.among(kept)
-    names, group = np.unique(labels[kept], return_inverse=True)
-    groups = _Groups(points[kept], kept, group, len(names), constraints)
+    names, group = _numbered(labels[kept])
+    groups = _Groups(kept, group, len(names), constraints)
     left = np.arange(len(names))
     failing = left[~groups.holds(left)]
     if not len(failing):
@@ -42,7 +48,8 @@ def enforced(
         # No grouping can hold: in some part a value's share is no smaller than in the whole, and in some
         # part the entropy is no greater; no part has more values or a wider range.
         whole = np.where(labels >= 0, 0, -1).astype(np.int64)
-        return whole, _notes(len(names), np.array([len(kept)]), 1, max_group_size)
+        return whole, _notes(len(names), np.array([constraints.size(kept)]), 1, max_group_size)
+    groups.lie_at((points() if callable(points) else points)[kept])
     while len(failing) and len(left) > 1:
         groups.merge_round(left, failing, max_group_size)
         left = np.unique(groups.root)
@@ -58,9 +65,18 @@ def holding(labels: IntArray, constraints: Constraints) -> tuple[IntArray, BoolA
     -1 is no group. O(n) an attribute.
     """
     kept = np.flatnonzero(labels >= 0)
-    names, group = np.unique(labels[kept], return_inverse=True)
-    groups = _Groups(np.empty((len(kept), 0)), kept, group, len(names), constraints)
+    names, group = _numbered(labels[kept])
+    groups = _Groups(kept, group, len(names), constraints)
     return names, groups.holds(np.arange(len(names)))
+
+
+def _numbered(labels: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different labels in order, and the place of each of `labels` (n,) among them."""
+    if int(labels.max(initial=0)) > 2 * len(labels):
+        names, place = np.unique(labels, return_inverse=True)
+        return names, place.reshape(-1)
+    there = np.bincount(labels) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[labels]
 
 
 def _notes(n_before: int, sizes: IntArray, n_failing: int, max_group_size: int) -> dict[str, Note]:
@@ -75,13 +91,12 @@ class _Groups:
     """What the model and the distances need to know of g groups, while they are merged.
 
     `root` (g,) is the group that each has become part of, directly after every round; the arrays
-    are right at the roots.
+    are right at the roots. They are merged once it is known where their records lie (`lie_at`).
     """
 
-    def __init__(
-        self, points: FloatArray, records: IntArray, group: IntArray, n_groups: int, limits: Constraints
-    ) -> None:
+    def __init__(self, records: IntArray, group: IntArray, n_groups: int, limits: Constraints) -> None:
         self.root = np.arange(n_groups)
+        self._group, self._records, self._sums = group, records, np.zeros((n_groups, 1))
         rows = None if limits.rows is None else limits.rows[records]
         self.size = counted(group, rows, n_groups)
         self._limits = limits
@@ -89,12 +104,10 @@ class _Groups:
         self._stand_for = np.zeros(n_groups) if self._people is None else self._people.stand_for
         if self._people is None and limits.weights is not None:
             self._stand_for += np.bincount(group, limits.weights[records], minlength=n_groups)
-        self._sums = np.column_stack(
-            [np.zeros(n_groups), *(_sums(group, x, rows, n_groups) for x in points.T)]
-        )
         self._counts: list[IntArray] = []
         self._ranges: list[tuple[FloatArray, FloatArray] | None] = []
-        order = np.argsort(group, kind="stable")
+        with_numbers = any(column.numbers is not None for column in limits.columns)
+        order = stable_order(group) if with_numbers else group
         n_records = np.bincount(group, minlength=n_groups)
         starts = np.cumsum(n_records) - n_records
         for column in limits.columns:
@@ -109,6 +122,13 @@ class _Groups:
                 self._ranges.append((np.fmin.reduceat(numbers, starts), np.fmax.reduceat(numbers, starts)))
         if self._people is not None:
             self._counts = self._people.counts
+
+    def lie_at(self, points: FloatArray) -> None:
+        """Take the points of the records, (n, d), whose means the groups lie at."""
+        n_groups, limits = len(self.root), self._limits
+        rows = None if limits.rows is None else limits.rows[self._records]
+        sums = [_sums(self._group, column, rows, n_groups) for column in points.T]
+        self._sums = np.column_stack([np.zeros(n_groups), *sums])
 
     def holds(self, groups: IntArray) -> BoolArray:
         """Tell for each of `groups` whether it satisfies the model."""

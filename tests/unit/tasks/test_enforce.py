@@ -91,6 +91,22 @@ def test_labels_that_hold_are_returned_as_they_are() -> None:
     }
 
 
+def test_points_are_computed_only_if_a_group_fails() -> None:
+    asked: list[int] = []
+
+    def points() -> FloatArray:
+        asked.append(1)
+        return line(*range(6))
+
+    labels = np.array([7, 7, -1, 3, 3, 7])
+    assert enforced(points, labels, limits_of([0, 1] * 3, e=2), 2)[0] is labels
+    assert not asked
+    failing = np.array([7, 7, 1_000_000, 3, 3, 7])
+    again = enforced(points, failing, limits_of([0, 1] * 3, e=2), 6)[0]
+    assert asked == [1]
+    assert again.tolist() == enforced(line(*range(6)), failing, limits_of([0, 1] * 3, e=2), 6)[0].tolist()
+
+
 def test_a_table_that_breaks_the_model_is_one_group_and_told() -> None:
     labels = np.array([0, 0, 1, 1, -1, 2, 2, 2])
     found, notes = enforced(PLACES, labels, limits_of([0] * 8, e=2), 4)
