@@ -16,7 +16,7 @@ from policy.period import periods_apart
 from policy.privacy_models import Models
 from policy.recoding import contains_its_people
 from release_store.records import EquivalenceClasses, Release
-from tasks.aggregation.enforce import enforced
+from tasks.aggregation.enforce import MERGED_FOR_MODEL, enforced
 from tasks.history.following import may_follow_nobody
 from tasks.history.search import Limits
 from tasks.history.selection import select_history
@@ -133,7 +133,11 @@ def fragments_of(
                 notes[name] = max(notes[name], note) if name.startswith("largest") else notes[name] + note
     if whole.compares or whole.weights is not None:
         labels, mended = enforced(partial(z_scored, table), labels, whole, method.max_group_size)
-        notes.update({name: note for name, note in mended.items() if isinstance(note, int)})
+        for name, note in mended.items():
+            if isinstance(
+                note, int
+            ):  # what was merged is more than in the fragments, all else is as it is now
+                notes[name] = note + (notes[name] if name == MERGED_FOR_MODEL else 0)
     labels = with_equal_cells_joined(table, labels, method, policy, lambda: z_scored(table))
     return Partition(labels, dict(notes))
 

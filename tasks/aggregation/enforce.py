@@ -17,6 +17,7 @@ from tasks.types import BoolArray, FloatArray, IntArray, Note
 
 NEIGHBOURS = 64
 MOST_NEIGHBOURS = 4096
+MERGED_FOR_MODEL = "merged_for_the_model"  # a note
 CHUNK_GROUPS = 10_000
 
 
@@ -81,7 +82,7 @@ def _numbered(labels: IntArray) -> tuple[IntArray, IntArray]:
 
 def _notes(n_before: int, sizes: IntArray, n_failing: int, max_group_size: int) -> dict[str, Note]:
     return {
-        "merged_for_the_model": n_before - len(sizes),
+        MERGED_FOR_MODEL: n_before - len(sizes),
         "groups_that_break_the_model": n_failing,
         "groups_over_max_group_size": int((sizes > max_group_size).sum()),
     }

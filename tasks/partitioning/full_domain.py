@@ -268,7 +268,12 @@ class Groups:
     _kept: deque[Rolled] = field(init=False)
 
     def __post_init__(self) -> None:
-        first, self.of_record = distinct_rows([column.codes for column in self.columns])
+        first, place = distinct_rows([column.codes for column in self.columns])
+        # In the order of their values: groups are numbered so whatever the order of the rows.
+        order = np.lexsort([column.codes[first] for column in self.columns])
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[order] = np.arange(len(first))
+        first, self.of_record = first[order], rank[place]
         self._first = first
         base = (0,) * len(self.columns)
         rows = self.constraints.rows

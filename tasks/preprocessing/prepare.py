@@ -48,7 +48,7 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
     for name in sensitive_names:
         attribute = roles.sensitive[name]
         if attribute.type == "numeric":
-            sensitive_numbers[name] = frame[name].to_numpy(dtype=np.float64)
+            sensitive_numbers[name] = _without_minus(frame[name].to_numpy(dtype=np.float64))
         found, sensitive_values[name] = _encode(frame, name, policy, attribute.allowed)
         coded.append(found)
     sensitive = _side_by_side(coded, len(frame))
@@ -133,7 +133,7 @@ def _identifying(table: SourceTable, policy: ReleasePolicy) -> pd.DataFrame | No
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> FloatArray:
-    values = frame[name].to_numpy(dtype=np.float64)
+    values = _without_minus(frame[name].to_numpy(dtype=np.float64))
     if len(values) and np.isnan(values).all():
         raise InputError(
             "every value is missing",
@@ -141,6 +141,11 @@ def _numbers(frame: pd.DataFrame, name: str) -> FloatArray:
             hint="Give the column the role `dropped`, or correct the input.",
         )
     return values
+
+
+def _without_minus(values: FloatArray) -> FloatArray:
+    """Return numbers with 0 in place of -0: equal numbers are published alike."""
+    return values + 0.0
 
 
 def number_text(value: float) -> str:

@@ -136,6 +136,17 @@ def test_a_fragment_is_decided_as_a_table_of_its_own_and_tells_no_identifier() -
     assert all(constraints.group_holds(np.flatnonzero(found.labels == group)) for group in range(begun))
 
 
+def test_notes_on_the_size_of_groups_are_those_of_the_whole_table() -> None:
+    policy = large_policy(max_group_size=10).model_copy(
+        update={"gates": small_policy(gates={"models": {"t_closeness": {"max": 0.3}}}).gates}
+    )
+    table = prepared(policy, large_rows())
+    found = fragments_of(table, bound_method(policy), policy, in_this_process, no_progress)
+    assert found is not None
+    sizes = np.bincount(found.labels[found.labels >= 0])
+    assert found.notes["groups_over_max_group_size"] == (sizes > 10).sum() > 0
+
+
 def test_a_table_of_few_distinct_records_is_decided_whole() -> None:
     policy = large_policy()
     rows: Rows = [(age % 7, "Bonn", ILLNESSES[age % 3]) for age in range(LARGE)]

@@ -242,3 +242,35 @@ def test_fragments_are_cut_at_the_medians_of_the_rows() -> None:
     assert few.numeric[found[0], 0].tolist() == [1.0]  # half of the rows and more
     every = np.sort(np.concatenate(found))
     assert every.tolist() == list(range(few.n_records))
+
+
+def test_full_domain_numbers_its_classes_by_their_values() -> None:
+    policy = policy_of(method={"name": "full-domain", "recoding": "full-domain"})
+    rows = some_rows(n=400)
+    order = np.random.default_rng(2).permutation(len(rows))
+    made = []
+    for each in (rows, [rows[i] for i in order.tolist()]):
+        table = prepared(policy, each)
+        made.append([made_of(one, each, policy)[2] for one in (table, replace(table, reduction=None))])
+    (few, every), (few_mixed, every_mixed) = made
+    assert np.array_equal(few, every)
+    assert np.array_equal(few[order], few_mixed)
+    assert np.array_equal(few_mixed, every_mixed)
+
+
+def test_minus_zero_is_zero(tmp_path: Path) -> None:
+    numbers = {"age": {"type": "numeric", "bounds": [-5, 5]}}
+    score = {"score": {"type": "numeric", "stability": "stable"}}
+    policy = small_policy(numbers, score)
+    rows: Rows = [(0.0, 0.0)] * 5 + [(-0.0, -0.0)] + [(1.0, 1.0)] * 4
+    files = []
+    for number, each in enumerate((rows, rows[::-1])):
+        table = prepared(policy, each)
+        assert table.reduction is not None
+        folder = tmp_path / str(number)
+        stage(
+            made_of(table, each, policy)[1], policy, candidate_id="c", period="1", folder=folder, n_source=10
+        )
+        files.append((folder / "data.csv").read_text())
+    assert files[0] == files[1]
+    assert "-0" not in files[0]
