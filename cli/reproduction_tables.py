@@ -18,7 +18,5 @@ def show_reproduction(found: Reproduction) -> None:
     else:
         print(f"{found.release_id} was not reproduced")
         if not found.software:
-            print(
-                "the software versions are the same: if releasegate itself was changed since, CHANGELOG.md says"
-            )
-            print("what comes out otherwise; if not, check the machine, and run `releasegate verify`")
+            print("the software versions are the same: if releasegate itself was changed since, CHANGELOG.md")
+            print("says what comes out otherwise; if not, check the machine, and run `releasegate verify`")
