@@ -69,7 +69,7 @@ class Fragment:
 @dataclass(frozen=True)
 class Views:
     """A table as each of the first three parts of a method, 0 to 2, looks at it: its distinct records, up to
-    the first part that looks at rows one by one. What a part gives goes into the next through `into`.
+    the first part that looks at rows one by one. `points_into` and `groups_into` carry what a part gives.
     """
 
     table: PreparedTable
@@ -134,9 +134,8 @@ def fragments_of(
     if whole.compares or whole.weights is not None:
         labels, mended = enforced(partial(z_scored, table), labels, whole, method.max_group_size)
         for name, note in mended.items():
-            if isinstance(
-                note, int
-            ):  # what was merged is more than in the fragments, all else is as it is now
+            # What was merged comes on top of what the fragments merged; all else is as it is now.
+            if isinstance(note, int):
                 notes[name] = note + (notes[name] if name == MERGED_FOR_MODEL else 0)
     labels = with_equal_cells_joined(table, labels, method, policy, lambda: z_scored(table))
     return Partition(labels, dict(notes))

@@ -30,6 +30,11 @@ Progress = Callable[[float, str], None]
 """Told the share done (0 to 1) and a few words, from any stage that takes more than a few seconds."""
 
 
+def code_type(n: int) -> type[np.signedinteger]:
+    """Return the smallest type that holds the codes of n values, and -1."""
+    return np.int8 if n <= 1 << 7 else np.int16 if n <= 1 << 15 else np.int32
+
+
 def no_progress(_share: float, _words: str) -> None:
     """Tell nobody."""
 

@@ -20,6 +20,7 @@ from tasks.intake.columns import check_same_columns, display_column
 from tasks.intake.expressions import column_expression, is_native, numeric_columns
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths, check_rows
 from tasks.sql import identifier
+from tasks.types import code_type
 
 LARGEST_POOL = 100_000
 ROWS_AT_ONCE = 100_000
@@ -145,7 +146,7 @@ def _coded(column: pd.Series, pool: dict[str, int], too_long: InputError) -> NDA
     if len(pool) > LARGEST_POOL:  # such a column, a key for one, hardly repeats: a pool would only cost
         return np.append(distinct, np.nan)[codes]
     places = [pool.setdefault(text, len(pool)) for text in distinct]
-    return np.array([*places, -1], dtype=_smallest(len(pool)))[codes]
+    return np.array([*places, -1], dtype=code_type(len(pool)))[codes]
 
 
 def _texts(parts: list[NDArray[Any]], pool: dict[str, int]) -> pd.Series:
@@ -166,11 +167,6 @@ def _values_of(text: pd.Series, qi: CategoricalQuasiIdentifier) -> pd.Series:
     return pd.Series(
         pd.Categorical.from_codes(np.append(place, -1)[codes], pd.Index(distinct, dtype="str")), copy=False
     )
-
-
-def _smallest(n: int) -> type[np.signedinteger[Any]]:
-    """Return the smallest type whose numbers hold the codes of n texts."""
-    return np.int8 if n <= 2**7 else np.int16 if n <= 2**15 else np.int32
 
 
 def _number_or_text(text: pd.Series) -> Any:

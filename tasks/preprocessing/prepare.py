@@ -17,7 +17,7 @@ from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from tasks.preprocessing.reduction import with_reduction
-from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable
+from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable, code_type
 
 
 def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
@@ -74,11 +74,6 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         draw_key=table.draw_key,
     )
     return with_reduction(made)
-
-
-def smallest_type(greatest: int) -> type[np.signedinteger[Any]]:
-    """Return the smallest type of signed whole numbers that holds the codes up to `greatest`."""
-    return next(kind for kind in (np.int8, np.int16, np.int32) if greatest <= np.iinfo(kind).max)
 
 
 def _side_by_side(columns: list[np.ndarray], n: int) -> np.ndarray:
@@ -193,7 +188,7 @@ def _encode(
             where=f"column '{name}'",
             hint="Choose another source.missing_label.",
         )
-    rank_of = np.empty(len(present) + 1, dtype=smallest_type(len(present)))
+    rank_of = np.empty(len(present) + 1, dtype=code_type(len(present) + 1))
     rank_of[ranked] = np.arange(len(present))
     rank_of[-1] = len(present)
     values = tuple(present[i] for i in ranked) + ((label,) if missing else ())

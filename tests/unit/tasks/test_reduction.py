@@ -27,7 +27,7 @@ from tasks.representation.autoencoder import encode
 from tasks.representation.features import unit_ranges, z_scored
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
-from tasks.types import IntArray, PreparedTable, Recoded
+from tasks.types import IntArray, PreparedTable, Recoded, code_type
 from tests.support.small import Rows, prepared, small_policy, source_of
 
 QIS: dict[str, Any] = {
@@ -274,3 +274,22 @@ def test_minus_zero_is_zero(tmp_path: Path) -> None:
         files.append((folder / "data.csv").read_text())
     assert files[0] == files[1]
     assert "-0" not in files[0]
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(1, 8), (128, 8), (129, 16), (32_768, 16), (32_769, 32), (1_000_000, 32)]
+)
+def test_codes_have_the_smallest_type_that_holds_them(n: int, expected: int) -> None:
+    kind = np.dtype(code_type(n))
+    assert (kind.itemsize * 8, np.arange(-1, n).astype(kind)[-1]) == (expected, n - 1)
+
+
+@pytest.mark.parametrize("n", [127, 128, 300])
+def test_many_categories_and_a_missing_one_keep_their_values(n: int) -> None:
+    policy = small_policy({"city": {"type": "categorical"}}, source={"missing": [""]})
+    cities = [*(f"c{i:03}" for i in range(n)), None]
+    table = prepared(policy, [(cities[i % (n + 1)], "flu") for i in range(3 * n)])
+    assert table.codes.dtype == code_type(n + 1)
+    assert [table.domains["city"][code] for code in table.codes[: n + 1, 0]] == [*cities[:n], "missing"]
+    assert table.reduction is not None
+    assert table.reduction.table.codes[:, 0].tolist() == [*range(n + 1)]
