@@ -39,7 +39,7 @@ def stage_candidate(
         candidate_id=candidate_id,
         period=period,
         folder=candidate_folder(store.root, candidate_id),
-        n_source=len(source.frame),
+        n_source=source.n_rows,
     )
     people = people_of_rows(made, candidate, person_key(store.root))
     now = utc_now()
@@ -71,7 +71,7 @@ def stage_candidate(
     store.add_candidate(
         record,
         policy=policy_document(policy),
-        n_rows=len(source.frame),
+        n_rows=source.n_rows,
         n_columns=len(policy.roles.columns_read()),
         files=candidate.files,
         people=people,
@@ -98,7 +98,7 @@ def people_of_rows(made: PublishableRows, candidate: Candidate, key: bytes | Non
     if key is None or policy.roles.key is None:
         return None
     with _data_of(candidate) as file:
-        numbers = class_numbers(file, rows, policy, len(source.frame))
+        numbers = class_numbers(file, rows, policy, source.n_rows)
         found = people_and_records(source, numbers, policy, key)
         if found is None:
             return None
@@ -136,7 +136,7 @@ def restage_candidate(
     store.add_candidate(
         again,
         policy=policy_document(policy),
-        n_rows=len(source.frame),
+        n_rows=source.n_rows,
         n_columns=source.frame.shape[1],
         files=files,
         people=store.people(record.candidate_id),

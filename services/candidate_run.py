@@ -22,8 +22,8 @@ from services.observability.observation import Observation
 from services.outcome import Outcome
 from services.publication import publish_candidate
 from services.runtime import Runtime, Stage
+from services.source import read_source
 from services.trust import trusted_in
-from tasks.intake.read import read_table
 from tasks.intake.source import Given
 from tasks.risk.advice import advise
 from tasks.risk.attacks.control import read_control
@@ -70,7 +70,7 @@ class CandidateRun:
         """Read the columns of the policy's roles; what is recorded of the input is under the store's key."""
 
         def read() -> SourceTable:
-            source = read_table(
+            source = read_source(
                 self.policy, input_path=input_path, period=self.period, base=base, trusted=self.trusted
             )
             root = self.store.root

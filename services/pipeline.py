@@ -29,6 +29,7 @@ from tasks.composition import (
 from tasks.methods.base import PLACES, BoundMethod
 from tasks.partitioning.full_domain import levels_of_groups
 from tasks.preprocessing.prepare import prepare as prepare_table
+from tasks.preprocessing.reduction import all_rows
 from tasks.repair.followers import followers_of
 from tasks.representation.features import unit_ranges
 from tasks.reuse import EarlierCells, groups_in_cells, notes_of_reuse
@@ -165,25 +166,32 @@ def publishable_rows(
     """
     if prepared.policy.method.reuse is not None:
         prepared = stages.stage(REUSE, lambda tell: _in_cells(prepared, earlier_cells, tell))
-    table, representation, policy, method = (
-        prepared.table,
-        prepared.representation,
-        prepared.policy,
-        prepared.method,
-    )
+    policy, method = prepared.policy, prepared.method
 
     def repair(tell: Progress) -> Partition:
+        nonlocal prepared
         if beside is None or policy.method.history == "blind":
             return prepared.groups
         history, people = beside()
+        if history:  # which may leave out one of several equal rows
+            prepared = _in_rows(prepared)
         followers = None
         if people is not None and (history or policy.method.history == "sticky"):
             followers = followers_of(prepared.source, policy, people.key, people.earlier)
         return repaired(
-            table, representation, prepared.groups, method, policy, history, period, tell, followers
+            prepared.table,
+            prepared.representation,
+            prepared.groups,
+            method,
+            policy,
+            history,
+            period,
+            tell,
+            followers,
         )
 
     groups = stages.stage(REPAIR, repair)
+    table, representation = prepared.table, prepared.representation
     if "levels" in groups.notes:  # a merge may have raised some
         raised = levels_of_groups(table, policy.roles, groups.labels, policy.method.levels)
         groups = replace(groups, notes={**groups.notes, "levels": raised})
@@ -192,6 +200,16 @@ def publishable_rows(
         RECODING, lambda _: method.recode(table, representation, groups.labels, policy, method.seed)
     )
     return PublishableRows(prepared, groups, rows)
+
+
+def _in_rows(prepared: Prepared) -> Prepared:
+    """Return a table of distinct records as one of all its rows, with where they lie and their groups."""
+    table = all_rows(prepared.table)
+    if table is prepared.table or table.reduction is None:
+        return prepared
+    there = table.reduction.representation_of_rows(prepared.representation)
+    groups = table.reduction.groups_of_rows(prepared.groups)
+    return replace(prepared, table=table, representation=there, groups=groups)
 
 
 def _in_cells(

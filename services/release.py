@@ -176,7 +176,7 @@ def _run_stages(
     except InputError:
         store.record_unread_input(policy.series, period, actor=run.actor)
         raise
-    steps.rows = len(source.frame)
+    steps.rows = source.n_rows
     if find_equivalent_candidate(store, policy, period, source.commitment):
         with run.series_lock():
             waiting = find_equivalent_candidate(store, policy, period, source.commitment)
@@ -199,7 +199,7 @@ def _run_stages(
         waiting = find_equivalent_candidate(store, policy, period, source.commitment)
         if waiting is not None:  # another run made it meanwhile
             return resume_candidate(run, waiting)
-        candidate, notes, figures = _staged(run, prepared, revision)
+        table, candidate, notes, figures = _staged(run, prepared, revision)
         del prepared  # the gates read the files and the table: all else of the rows is memory that they need
         return run.assess_and_publish(table, candidate, notes, control, figures)
 
@@ -238,8 +238,10 @@ def _validated(
 
 def _staged(
     run: CandidateRun, prepared: Prepared, revision: Revision | None
-) -> tuple[Candidate, Notes, dict[str, Any]]:
-    """Make the rows and stage them; return the candidate, what the stages tell, and the table's figures."""
+) -> tuple[PreparedTable, Candidate, Notes, dict[str, Any]]:
+    """Make the rows and stage them; return the table that they are of, the candidate, what the stages tell,
+    and the table's figures.
+    """
     policy, store, period = run.policy, run.store, run.period
     history = cache(lambda: store.earlier_classes(policy.series))
     made = publishable_rows(
@@ -257,9 +259,9 @@ def _staged(
     with run.failing_with(candidate):
         figures = run.stage(
             FIGURES,
-            lambda _: table_figures(made.table, rows, prepared.representation, labels, policy),
+            lambda _: table_figures(made.table, rows, made.prepared.representation, labels, policy),
         )
-    return candidate, made.notes, figures
+    return made.table, candidate, made.notes, figures
 
 
 def _published_already(store: ReleaseStore, found: Release) -> Outcome:

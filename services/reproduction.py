@@ -24,9 +24,9 @@ from release_store.store import ReleaseStore
 from services.pipeline import PersonHistory, make_rows
 from services.reuse import cells_reused
 from services.runtime import Runtime
+from services.source import read_source
 from services.trust import trusted_in
 from tasks.history.following import may_follow_nobody
-from tasks.intake.read import read_table
 from tasks.intake.source import Given, recorded_name_and_digest
 from tasks.methods.registry import bound_method
 from tasks.staging.stage import stage
@@ -102,7 +102,7 @@ def _source(
     )
     if file is not None:  # told before what may be wrong with the columns of another table
         _check_digest(root, *file, record, release_id)
-    source = read_table(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
+    source = read_source(policy, input_path=input_path, period=record.period, base=Path(), trusted=trusted)
     _check_digest(root, source.origin, source.digest, record, release_id)
     drawn = {policy.form(name) for name in policy.roles.quasi_identifiers} & {Form.REPLACED, Form.NOISED}
     return replace(source, draw_key=draw_key(root)) if drawn or may_follow_nobody(policy) else source
@@ -147,7 +147,7 @@ def _made(
                 candidate_id=record.candidate_id,
                 period=record.period,
                 folder=Path(folder) / "files",
-                n_source=len(source.frame),
+                n_source=source.n_rows,
             )
     except OSError as error:
         raise StoreError(

@@ -20,8 +20,8 @@ from release_store.records import CandidateRecord, EquivalenceClasses, Release
 from release_store.store import ReleaseStore
 from release_store.verification.verify import overrides
 from reports.documents import Document, check_known_series, gate_document
+from services.source import read_source
 from services.trust import trusted_in
-from tasks.intake.read import read_table
 from tasks.intake.sealed import input_digest
 from tasks.preprocessing.prepare import prepare
 from tasks.risk.registry import check_models
@@ -63,7 +63,7 @@ def audit_series(
         if one.release_id not in given:
             return None
         path, digest = given[one.release_id]
-        source = read_table(judged_by, input_path=path, period=one.period, base=base, trusted=trusted)
+        source = read_source(judged_by, input_path=path, period=one.period, base=base, trusted=trusted)
         if source.digest != digest:
             raise UsageError("changed while it was being read", where=str(path), hint="Run again.")
         return prepare(replace(source, draw_key=draw_key(store.root)), judged_by)

@@ -71,11 +71,11 @@ def _sizes(result: Any) -> dict[str, int]:
     found: dict[str, int] = {}
     match result:
         case SourceTable():
-            found = {"rows": len(result.frame), "columns": result.frame.shape[1]}
+            found = {"rows": result.n_rows, "columns": result.frame.shape[1]}
         case Recoded():
-            found = {"rows": len(result.records), "columns": result.cells.shape[1]}
+            found = {"rows": result.n_rows, "columns": result.cells.shape[1]}
         case PreparedTable():
-            found = {"rows": result.n_records}
+            found = {"rows": result.n_rows}
         case Representation():
             found = {"rows": len(result.latent), "columns": result.latent.shape[1]}
         case Partition():

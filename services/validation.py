@@ -24,7 +24,7 @@ def validate_source(
         series=policy.series,
         period=period,
         input_digest=table.commitment,
-        n_rows=len(table.frame),
+        n_rows=table.n_rows,
         n_columns=table.frame.shape[1],
         passed=all(result.passed for result in results),
         results=as_records(results),

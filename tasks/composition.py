@@ -17,13 +17,14 @@ from policy.privacy_models import Models
 from policy.recoding import contains_its_people
 from release_store.records import EquivalenceClasses, Release
 from tasks.aggregation.enforce import MERGED_FOR_MODEL, enforced
+from tasks.counting import counted
 from tasks.history.following import may_follow_nobody
 from tasks.history.search import Limits
 from tasks.history.selection import select_history
 from tasks.history.subjects import Unfit
 from tasks.methods.base import BoundMethod
 from tasks.methods.registry import bound_method
-from tasks.partitioning.constraints import constraints_of, counted, overall_counts
+from tasks.partitioning.constraints import constraints_of, overall_counts
 from tasks.partitioning.fragments import fragments
 from tasks.partitioning.parts import LhdParameters
 from tasks.preprocessing.reduction import with_reduction

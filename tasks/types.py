@@ -46,7 +46,8 @@ class SourceTable:
     Numeric columns are float64 with NaN for missing, or text where a value is no number (validation
     then refuses the table); all others are text with missing values as None/NaN. Text is categorical where it
     has few different values. `removed_duplicates` are the rows that were left out because they repeat the row
-    before them, None where nobody looked.
+    before them, None where nobody looked. With `rows` (d,), the frame has the d different rows of the table,
+    in no order that counts, and each stands for so many.
     """
 
     frame: pd.DataFrame
@@ -56,6 +57,12 @@ class SourceTable:
     commitment: str = ""  # what is recorded of the digest: see release_store/commitment.py
     draw_key: bytes = field(default=b"", repr=False)  # of the store, which makes the seed of draws secret
     removed_duplicates: int | None = None
+    rows: IntArray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the table has."""
+        return len(self.frame) if self.rows is None else int(self.rows.sum())
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ class PreparedTable:
         """Whose a record is to the privacy model, (n,): a household's, or a person's who may have several."""
         return self.person if self.household is None else self.household
 
-    def take(self, rows: IntArray) -> PreparedTable:
+    def take(self, rows: NDArray[np.signedinteger]) -> PreparedTable:
         """Return the records at `rows`, in their order; domains and values stay those of the whole table."""
         return replace(
             self,
@@ -235,8 +242,9 @@ class Reduction:
 class Recoded:
     """The rows that would be published: record `records[i]` of the source has row i of `frame`, (m,).
 
-    Row i of `cells` (d,) stands `times[i]` times, one after another; None: each once. Columns of text may be
-    categorical. `notes` hold counts and sizes, never a value.
+    Row i of `cells` (d,) stands `times[i]` times, one after another; None: each once. Of a source that has
+    distinct records alone, `records` (d,) are those of the cells. Columns of text may be categorical. `notes`
+    hold counts and sizes, never a value.
     """
 
     records: IntArray
@@ -252,11 +260,23 @@ class Recoded:
         return self.cells.loc[self.cells.index.repeat(self.times)].reset_index(drop=True)
 
     @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.records) if self.times is None else int(self.times.sum())
+
+    @property
     def of_cells(self) -> IntArray:
         """A record of each row of `cells`, (d,)."""
-        if self.times is None:
+        if self.times is None or len(self.records) == len(self.cells):
             return self.records
         return np.asarray(self.records[np.cumsum(self.times) - self.times])
+
+    @property
+    def of_rows(self) -> IntArray:
+        """The record of each row, (m,)."""
+        if self.times is None or len(self.records) == self.n_rows:
+            return self.records
+        return np.repeat(self.records, self.times)
 
 
 @dataclass(frozen=True)
@@ -273,5 +293,5 @@ class Candidate:
     n_published: int
     row_people: IntArray | None = None  # (n_published,) whose each row is, where one may have several
     row_households: IntArray | None = None  # (n_published,) likewise, where the policy counts households
-    row_records: IntArray | None = None  # (n_published,) the source's record of each row
+    row_records: IntArray | None = None  # the source's records, as `Recoded` has them
     people: PersonHashes | None = field(default=None, repr=False)  # as the store keeps them, if at hand

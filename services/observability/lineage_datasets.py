@@ -13,7 +13,7 @@ def source_dataset(source: SourceTable, policy: ReleasePolicy) -> Dataset:
     """Return a table that was read: by its file's name and commitment, with its columns and their roles."""
     roles = roles_of(policy.roles)
     columns = {str(name): roles.get(str(name), "") for name in source.frame.columns}
-    return Dataset(f"{policy.series}/input/{source.origin}", source.commitment, columns, len(source.frame))
+    return Dataset(f"{policy.series}/input/{source.origin}", source.commitment, columns, source.n_rows)
 
 
 def candidate_dataset(store: ReleaseStore, candidate_id: str) -> Dataset:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tasks.partitioning.constraints import Constraints, counted
+from tasks.counting import counted
+from tasks.partitioning.constraints import Constraints
 from tasks.sorting import stable_order
 from tasks.types import BoolArray, FloatArray, IntArray, Note
 

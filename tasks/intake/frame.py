@@ -20,9 +20,10 @@ from tasks.intake.columns import check_same_columns, display_column
 from tasks.intake.expressions import column_expression, is_native, numeric_columns
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths, check_rows
 from tasks.sql import identifier
-from tasks.types import code_type
+from tasks.types import IntArray, code_type
 
 LARGEST_POOL = 100_000
+FIRST_ROWS = 100_000  # that tell whether a table has few different rows
 ROWS_AT_ONCE = 100_000
 CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
 VECTOR = 2_048  # rows, as DuckDB hands them out
@@ -30,7 +31,10 @@ MOST_VECTORS = 50
 
 
 class FrameBuilder:
-    """Collects the chunks of all columns that are not dropped: the identifiers in a frame of their own."""
+    """Collects the chunks of all columns that are not dropped: the identifiers in a frame of their own.
+
+    Where it has `distinct` rows alone, a chunk's last column says how many rows each stands for.
+    """
 
     def __init__(self, policy: ReleasePolicy, types: dict[str, str], where: str) -> None:
         """Take DuckDB's type of each column of the input, which messages call `where`."""
@@ -48,6 +52,8 @@ class FrameBuilder:
         self.native = {name for name in self.numeric if is_native(types[name])}
         self.n_rows = 0
         self._types = types
+        self.distinct = False
+        self._rows: list[IntArray] = []
         self._expressions = {
             name: f"{column_expression(policy, name, types[name])} AS {identifier(name)}"
             for name in self.names
@@ -70,15 +76,44 @@ class FrameBuilder:
         """The SQL expressions of the wanted columns, in their order."""
         return ", ".join(self._expressions[name] for name in self.names)
 
+    def repeats(self, connection: duckdb.DuckDBPyConnection, source: str) -> bool:
+        """Tell whether at most half of the first 100,000 rows of a relation differ, and there are so many."""
+        first = f"SELECT {self.selection} FROM {source} LIMIT {FIRST_ROWS}"
+        asked = (
+            f"SELECT coalesce(sum(n), 0), count(*) FROM (SELECT count(*) AS n FROM ({first}) GROUP BY ALL)"
+        )
+        found = connection.execute(asked).fetchone() or (0, 0)
+        return int(found[0]) == FIRST_ROWS and 2 * int(found[1]) <= FIRST_ROWS
+
+    def count_distinct(self, connection: duckdb.DuckDBPyConnection, source: str, into: str) -> int:
+        """Put the different rows of a relation into the table `into`, and last how many rows each stands for.
+
+        DuckDB spills what its memory does not hold. Returns the bytes of text in the longest row; raises
+        InputError as `check_lengths`.
+        """
+        rows = f"SELECT {self.selection} FROM {source} LIMIT {lengths.MOST_REPEATED_ROWS + 1}"
+        counted = f"SELECT *, count(*) AS releasegate_rows FROM ({rows}) GROUP BY ALL"
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {counted}")
+        return check_lengths(connection, into, self._texts, self._where)
+
     def longest_row(self, connection: duckdb.DuckDBPyConnection, source: str) -> int:
         """Return the bytes of text in the longest row of the relation `source`: `check_lengths`."""
-        texts = [name for name in self.names if name not in self.native]
-        return check_lengths(connection, f"(SELECT {self.selection} FROM {source})", texts, self._where)
+        return check_lengths(connection, f"(SELECT {self.selection} FROM {source})", self._texts, self._where)
+
+    @property
+    def _texts(self) -> list[str]:
+        return [name for name in self.names if name not in self.native]
 
     def add(self, chunk: pd.DataFrame) -> None:
         """Take the next rows. Equal texts are kept once: a cell of few values costs one to four bytes."""
-        self.n_rows += len(chunk)
-        check_rows(self.n_rows, self._where)
+        if self.distinct:
+            self._rows.append(chunk.iloc[:, -1].to_numpy(dtype=np.int64))
+            self.n_rows += int(self._rows[-1].sum())
+            check_rows(self.n_rows, self._where, lengths.MOST_REPEATED_ROWS)
+            check_rows(sum(map(len, self._rows)), self._where, called="different rows")
+        else:
+            self.n_rows += len(chunk)
+            check_rows(self.n_rows, self._where)
         for name in self.names:
             column = chunk[name]
             values = (
@@ -101,6 +136,10 @@ class FrameBuilder:
         A column of few texts is a categorical one, whose categories have the order of their first rows.
         """
         return self._taken(self._wanted)
+
+    def rows(self) -> IntArray | None:
+        """Return how many rows each row of the frame stands for, (d,); None: one."""
+        return np.concatenate(self._rows) if self.distinct else None
 
     def identifying(self) -> pd.DataFrame:
         """Return the identifiers as text, in the same rows; they are no longer in the builder."""

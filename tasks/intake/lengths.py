@@ -19,6 +19,7 @@ LONGEST_CELL = 65_536  # characters
 LONGEST_ROW = 1 << 20  # bytes of text, as of a line of a CSV file
 MEMORY_SHARE = 0.5
 MOST_ROWS = 200_000_000
+MOST_REPEATED_ROWS = 2_000_000_000  # of which MOST_ROWS differ
 MOST_VALUES = 50_000  # of a categorical attribute
 
 
@@ -57,11 +58,12 @@ def cell_too_long(name: str, where: str) -> InputError:
     )
 
 
-def check_rows(n_rows: int, where: str) -> None:
+def check_rows(n_rows: int, where: str, most: int | None = None, called: str = "rows") -> None:
     """Raise InputError for a table of too many rows."""
-    if n_rows > MOST_ROWS:
+    most = MOST_ROWS if most is None else most
+    if n_rows > most:
         raise InputError(
-            f"gives more than {MOST_ROWS:,} rows", where=where, hint="Split the table, or select less."
+            f"gives more than {most:,} {called}", where=where, hint="Split the table, or select less."
         )
 
 

@@ -27,6 +27,7 @@ from tasks.sql import identifier
 from tasks.types import SourceTable
 
 RESULT = "releasegate_result"
+DISTINCT = "releasegate_distinct"
 WHOLE_INPUT = "SELECT * FROM input"
 
 
@@ -37,6 +38,7 @@ def read_table(
     period: str,
     base: Path,
     trusted: Trusted | None = None,
+    distinct: bool = False,
 ) -> SourceTable:
     """Read the period's table from `input_path`, else `source.path`, else `source.query`.
 
@@ -50,27 +52,31 @@ def read_table(
     query. Rows that repeat the row before them are left out if the policy says so. Takes O(bytes) of time and
     memory.
 
+    With `distinct` the frame of a large table of few different rows has each of them once, and DuckDB counts
+    them: memory is O(bytes) of these. Of a query without a file all rows are read, as its digest is theirs.
+
     Raises UsageError where no table is named or a path leads elsewhere, and InputError where it cannot be
     read as a table. An error names lines, columns and counts; it holds no cell and no cause.
     """
     source = find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted)
     with opened_files(source) as files:
         connection = own_database()
+        of_rows = not source.parts and source.given is None  # its digest is that of all rows
         try:
             object_digest = (
                 None if source.given is None else load_object(connection, INPUT, source.given, policy)
             )
-            built = _read(connection, source, files, policy)
+            built = _read(connection, source, files, policy, distinct=distinct and not of_rows)
         finally:
             connection.close()
-        frame, identifiers = built.frame(), built.identifying()
+        rows, frame, identifiers = built.rows(), built.frame(), built.identifying()
         if object_digest is not None:
             digest = object_digest
         elif source.parts:
             digest = digest_of_parts([table.digest for _, table in files[INPUT]])
         else:
             digest = frame_digest(frame)
-        table = SourceTable(frame, digest, source.name, identifiers)
+        table = SourceTable(frame, digest, source.name, identifiers, rows=rows)
     return without_duplicates(table) if policy.source.duplicates == "removed" else table
 
 
@@ -79,39 +85,46 @@ def _read(
     source: TableSource,
     files: dict[str, list[Opened]],
     policy: ReleasePolicy,
+    *,
+    distinct: bool,
 ) -> FrameBuilder:
     """Run the query, or read the whole table, and turn every error of DuckDB into one of ours."""
     if source.query is not None:
         load_files(connection, files, policy)
         names, where = [*files] if source.given is None else [INPUT, *files], "source.query"
         builder = in_sandbox(
-            connection, source.query, names, lambda query: _fetch(connection, query, policy, where)
+            connection,
+            source.query,
+            names,
+            lambda query: _fetch(connection, query, policy, where, distinct=distinct),
         )
     elif source.given is not None:
-        builder, where = _read_object(connection, policy), OBJECT
+        builder, where = _read_object(connection, policy, distinct=distinct), OBJECT
     else:
-        builder, where = _read_parts(connection, files[INPUT], policy)
+        builder, where = _read_parts(connection, files[INPUT], policy, distinct=distinct)
     if builder.n_rows == 0:
         raise InputError("gives no rows", where=where, hint="Check the period and the table's rows.")
     return builder
 
 
 def _read_parts(
-    connection: duckdb.DuckDBPyConnection, parts: list[Opened], policy: ReleasePolicy
+    connection: duckdb.DuckDBPyConnection, parts: list[Opened], policy: ReleasePolicy, *, distinct: bool
 ) -> tuple[FrameBuilder, str]:
     """Read the files of a table one after the other; return the first one's name too."""
     builder: FrameBuilder | None = None
     for opened in parts:
-        builder = _read_whole(connection, opened, policy, builder)
+        builder = _read_whole(connection, opened, policy, builder, distinct=distinct)
     assert builder is not None  # noqa: S101 -- a table has at least one file
     return builder, parts[0][1].shown
 
 
-def _read_object(connection: duckdb.DuckDBPyConnection, policy: ReleasePolicy) -> FrameBuilder:
+def _read_object(
+    connection: duckdb.DuckDBPyConnection, policy: ReleasePolicy, *, distinct: bool
+) -> FrameBuilder:
     """Read the table `input`, into which a table in memory was copied."""
     failure: TransientFailure | None = None
     try:
-        return _fetch(connection, WHOLE_INPUT, policy, OBJECT)
+        return _fetch(connection, WHOLE_INPUT, policy, OBJECT, distinct=distinct)
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
         finding = query_problem(error, "")
@@ -119,7 +132,12 @@ def _read_object(connection: duckdb.DuckDBPyConnection, policy: ReleasePolicy) -
 
 
 def _read_whole(
-    connection: duckdb.DuckDBPyConnection, opened: Opened, policy: ReleasePolicy, before: FrameBuilder | None
+    connection: duckdb.DuckDBPyConnection,
+    opened: Opened,
+    policy: ReleasePolicy,
+    before: FrameBuilder | None,
+    *,
+    distinct: bool,
 ) -> FrameBuilder:
     """Read a file without a query, straight into the frame's columns, after the rows of the file `before`."""
     rows_before = before.n_rows if before else 0
@@ -127,7 +145,7 @@ def _read_whole(
     def fetched(select: str, text: CsvText | None) -> tuple[FrameBuilder, int]:
         connection.execute(f"CREATE OR REPLACE VIEW {INPUT} AS {select}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
-        builder = _fetch(connection, WHOLE_INPUT, policy, opened[1].shown, longest, before)
+        builder = _fetch(connection, WHOLE_INPUT, policy, opened[1].shown, longest, before, distinct=distinct)
         return builder, builder.n_rows - rows_before
 
     def check_names(names: Sequence[str], where: str) -> None:
@@ -145,10 +163,13 @@ def _fetch(
     where: str,
     longest: int | None = None,
     before: FrameBuilder | None = None,
+    *,
+    distinct: bool,
 ) -> FrameBuilder:
     """Read the rows of a query or of the whole input, whose `longest` row is known or measured.
 
-    They follow the rows that the builder `before` holds.
+    They follow the rows that the builder `before` holds. Where few of them differ and that is all that is
+    asked for, they are `distinct`.
     """
     relation = connection.sql(query)
     check_columns(relation.columns, policy, where)
@@ -162,8 +183,16 @@ def _fetch(
         wanted = ", ".join(map(identifier, builder.names))
         limited = f"SELECT {wanted} FROM (\n{query}\n) LIMIT {lengths.MOST_ROWS + 1}"
         connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
-    at_once = frame.vectors_of(builder.longest_row(connection, source) if longest is None else longest)
-    connection.execute(f"SELECT {builder.selection} FROM {source}")
+    if before is None:
+        builder.distinct = distinct and builder.repeats(connection, source)
+    if builder.distinct:
+        longest = builder.count_distinct(connection, source, DISTINCT)
+        select = f"FROM {DISTINCT} ORDER BY ALL"
+    else:
+        longest = builder.longest_row(connection, source) if longest is None else longest
+        select = f"SELECT {builder.selection} FROM {source}"
+    at_once = frame.vectors_of(longest)
+    connection.execute(select)
     try:
         while len(chunk := connection.fetch_df_chunk(at_once)):
             builder.add(chunk)

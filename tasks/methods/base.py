@@ -36,7 +36,8 @@ class Method:
 class BoundMethod:
     """A method whose parameters were checked, ready for one table after another.
 
-    `parts` are the names of the four in their order. The first `n_weighted` of them take distinct records.
+    `parts` are the names of the four in their order. The first `n_weighted` of them take distinct records,
+    all four if the method needs no rows.
     """
 
     name: str

@@ -110,7 +110,7 @@ def bound_method(policy: ReleasePolicy, where: str = "policy") -> BoundMethod:
         max_group_size,
         parameters.fragment_size,
         policy.seed,
-        _n_weighted(represent, cut, group),
+        _n_weighted(represent, cut, group, recode),
         represent.bind(parameters, setting),
         cut.bind(parameters, setting),
         group.bind(parameters, setting),

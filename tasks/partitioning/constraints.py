@@ -7,10 +7,10 @@ from math import ceil, log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policy.model import Privacy, ReleasePolicy
 from policy.privacy_models import LKC, TCloseness
+from tasks.counting import counted
 from tasks.privacy.added import AddedCondition, added_conditions
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import Distinct, entropy
@@ -297,13 +297,6 @@ def _with_models(
     if groups is None:
         conditions = (*conditions, *added_conditions(models, lambda: attribute(None)).values())
     return replace(column, conditions=conditions)
-
-
-def counted(places: NDArray[np.signedinteger], rows: IntArray | None, number: int) -> IntArray:
-    """Return how many records have each of so many places, (number,); each stands for `rows`, or for one."""
-    if rows is None:
-        return np.bincount(places, minlength=number)
-    return np.bincount(places, weights=rows, minlength=number).astype(np.int64)  # exact under 2^53
 
 
 def number_range(column: SensitiveColumn, records: IntArray) -> tuple[FloatArray | None, FloatArray | None]:

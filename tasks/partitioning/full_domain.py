@@ -16,8 +16,9 @@ import numpy as np
 from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import PolicyError
 from policy.roles import NumericQuasiIdentifier, Roles
+from tasks.counting import counted
 from tasks.geometry.space import distinct_rows
-from tasks.partitioning.constraints import Constraints, counted
+from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.lattice import Check, Node, cheapest
 from tasks.recoding.closure import covers_of
 from tasks.recoding.intervals import covering_intervals, with_levels

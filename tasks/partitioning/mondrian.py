@@ -15,9 +15,10 @@ from functools import partial
 
 import numpy as np
 
+from tasks.counting import counted
 from tasks.geometry.space import distinct_rows
 from tasks.partitioning.attributes import Attributes
-from tasks.partitioning.constraints import Constraints, counted
+from tasks.partitioning.constraints import Constraints
 from tasks.partitioning.cuts import Buckets, positions_of_cuts
 from tasks.partitioning.scores import Score, Terms, Weights, scores
 from tasks.recoding.levels import Levels

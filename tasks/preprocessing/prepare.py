@@ -16,12 +16,14 @@ from expectations.numbers import as_numbers
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.text import number_of
-from tasks.preprocessing.reduction import with_reduction
+from tasks.preprocessing.reduction import in_order, with_reduction
 from tasks.types import FloatArray, IntArray, PreparedTable, SourceTable, code_type
 
 
 def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
     """Return the source's quasi-identifiers and sensitive attributes as arrays. O(n) per column.
+
+    A source that has different rows alone gives its distinct records, in the order of their values.
 
     Raises InputError where a numeric column is entirely missing or where the label for missing values
     is itself a value of the column.
@@ -72,8 +74,9 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         weights=None if roles.weight is None else as_numbers(frame[roles.weight]),
         identifying=_identifying(table, policy),
         draw_key=table.draw_key,
+        rows=table.rows,
     )
-    return with_reduction(made)
+    return with_reduction(made) if made.rows is None else in_order(made)
 
 
 def _side_by_side(columns: list[np.ndarray], n: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from itertools import chain
 
 import numpy as np
 
+from tasks.counting import counted
 from tasks.types import FloatArray, IntArray, PreparedTable, Reduction
 
 FEW = 0.7  # of the rows: with more distinct records it does not pay to look at them instead
@@ -48,6 +49,36 @@ def reduction_of(table: PreparedTable) -> Reduction | None:
         rows += np.bincount(place, minlength=len(rows))
     bare = replace(table, frame=pd.DataFrame(index=range(table.n_records)), identifying=None)
     return Reduction(replace(bare.take(first), rows=rows), of_row)
+
+
+def in_order(table: PreparedTable) -> PreparedTable:
+    """Return records that stand for `rows` each, (n,), in the order of their values, equal ones as one.
+
+    Where cells were written in several ways, some are. O(n log n).
+    """
+    _, first, place = np.unique(_keys(table), return_index=True, return_inverse=True)
+    return replace(table.take(first), rows=counted(place, table.rows, len(first)))
+
+
+def all_rows(table: PreparedTable) -> PreparedTable:
+    """Return a table with each row that its distinct records stand for, one after another.
+
+    A table that has its rows is returned as it is. O(n) a column.
+    """
+    if table.rows is None:
+        return table
+    of_row = np.repeat(np.arange(table.n_records, dtype=np.int32), table.rows)
+    return replace(table.take(of_row), rows=None, reduction=Reduction(table, of_row))
+
+
+def rows_of_records(rows: IntArray, records: IntArray) -> IntArray:
+    """Return the places in `all_rows` of the rows of some distinct records, (m,), one record after another.
+
+    Each of all records stands for so many `rows` (d,).
+    """
+    times = rows[records]
+    starts = np.cumsum(rows)[records] - times
+    return np.repeat(starts - (np.cumsum(times) - times), times) + np.arange(int(times.sum()))
 
 
 def _keys(table: PreparedTable) -> IntArray:

@@ -54,21 +54,28 @@ def rows_of(
     return Recoded(records[order], pd.DataFrame(made, copy=False), dict(notes or {}))
 
 
+def rows_of_distinct(
+    table: PreparedTable, group: IntArray, policy: ReleasePolicy, cells: Mapping[str, np.ndarray]
+) -> Recoded:
+    """Return the rows of distinct records that have the `cells` of their `group` (d,); -1: left out."""
+    kept = np.flatnonzero(group >= 0)
+    made = rows_of(table, policy, kept, cells, group=group[kept])
+    assert table.rows is not None  # noqa: S101 -- they are distinct records
+    return replace(made, times=table.rows[made.records])
+
+
 def rows_of_records(
     distinct: Reduction, group: IntArray, policy: ReleasePolicy, cells: Mapping[str, np.ndarray]
 ) -> Recoded:
-    """Return the same rows for distinct records in groups, of which each has the `cells` of its `group` (d,).
+    """Return the same rows, and which row of the source each is.
 
-    Records with group -1 are left out. O(d log d), and O(n log n) for which row is of which record.
+    O(d log d), and O(n log n) for which row is of which record.
     """
-    table, kept = distinct.table, np.flatnonzero(group >= 0)
-    made = rows_of(table, policy, kept, cells, group=group[kept])
-    assert table.rows is not None  # noqa: S101 -- made so
-    times = table.rows[made.records]
-    place = np.full(table.n_records, -1, dtype=np.int32)
+    made = rows_of_distinct(distinct.table, group, policy, cells)
+    place = np.full(distinct.table.n_records, -1, dtype=np.int32)
     place[made.records] = np.arange(len(made.records))
     rows = stable_order(place[distinct.of_row])
-    return replace(made, records=rows[len(rows) - int(times.sum()) :], times=times)
+    return replace(made, records=rows[len(rows) - made.n_rows :])
 
 
 def _categorical(texts: np.ndarray, place: IntArray) -> tuple[Any, IntArray]:

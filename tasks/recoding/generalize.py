@@ -6,8 +6,8 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses, SetCells
-from tasks.partitioning.constraints import counted
-from tasks.recoding.base import as_published, rows_of, rows_of_records, set_texts
+from tasks.counting import counted
+from tasks.recoding.base import as_published, rows_of, rows_of_distinct, rows_of_records, set_texts
 from tasks.recoding.closure import closure_of, covers_of
 from tasks.recoding.intervals import close_intervals, intervals_of_one_level, with_levels
 from tasks.recoding.labels import labels_of
@@ -94,5 +94,7 @@ def generalized_rows(table: PreparedTable, labels: IntArray, policy: ReleasePoli
         cells[name] = set_texts(each.values, each.member, each.whole, labels_of(policy, name))
     if table.reduction is not None and not policy.roles.kept:
         return rows_of_records(*table.reduction.in_groups(labels), policy, cells)
+    if table.rows is not None:
+        return rows_of_distinct(table, labels, policy, cells)
     kept = np.flatnonzero(labels >= 0)
     return rows_of(table, policy, kept, cells, group=labels[kept])

@@ -133,11 +133,27 @@ def _quantized(chosen: QuantizedParameters, setting: BuildContext) -> Recode:
 
 
 RECODINGS = named_parts(
-    Component("sets", "intervals and value sets that hold the group's values", Parameters, _generalized),
     Component(
-        "hierarchy", "intervals and sets closed up to the policy's hierarchies", Parameters, _generalized
+        "sets",
+        "intervals and value sets that hold the group's values",
+        Parameters,
+        _generalized,
+        weighted=True,
     ),
-    Component("full-domain", "nodes of one level of the hierarchy a column", Parameters, _generalized),
+    Component(
+        "hierarchy",
+        "intervals and sets closed up to the policy's hierarchies",
+        Parameters,
+        _generalized,
+        weighted=True,
+    ),
+    Component(
+        "full-domain",
+        "nodes of one level of the hierarchy a column",
+        Parameters,
+        _generalized,
+        weighted=True,
+    ),
     Component(
         "centroid", "means and most frequent categories in place of values", CentroidParameters, _centroid
     ),

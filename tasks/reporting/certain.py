@@ -21,8 +21,8 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from tasks.counting import counted
 from tasks.geometry.space import distinct_rows
-from tasks.partitioning.constraints import counted
 from tasks.reporting.number_bins import NumberBins
 from tasks.reporting.suppression import Public, components, nothing_certain
 from tasks.reporting.value_bins import Cells

@@ -9,7 +9,7 @@ import numpy as np
 from policy.model import ReleasePolicy
 from tasks.methods.registry import bound_method
 from tasks.reporting.suppression import rounded
-from tasks.types import BoolArray, FloatArray, IntArray, Representation
+from tasks.types import BoolArray, FloatArray, IntArray, Recoded, Representation
 from tasks.utility.latent_view import centres_of, hexagons
 
 LEARNED = frozenset({"autoencoder", "isomap", "lle"})
@@ -17,9 +17,9 @@ MOST = 1_500
 
 
 def latent_figures(
-    representation: Representation, records: IntArray, labels: IntArray, policy: ReleasePolicy
+    representation: Representation, rows: Recoded, labels: IntArray, policy: ReleasePolicy
 ) -> dict[str, Any] | None:
-    """Return where the published `records` (m,) lie in the first two dimensions, and their groups' centres.
+    """Return where the records of published rows lie in the first two dimensions, and their groups' centres.
 
     `before`: hexagons with k records or more, `before_not_told` how many records lie in others, none or at
     least 2k, both to the nearest multiple of k. `after`: the centre and size of each of the groups `labels`
@@ -33,10 +33,10 @@ def latent_figures(
     nothing is published. O(m log m).
     """
     learned = representation.of_method and bound_method(policy).parts[0] in LEARNED
-    if not learned or representation.latent.shape[1] < 2 or not len(records):
+    if not learned or representation.latent.shape[1] < 2 or not rows.n_rows:
         return None
     least = policy.privacy.k
-    chosen = np.sort(records)  # the order of the rows is not to change how sums are rounded
+    chosen = np.sort(rows.of_rows)  # the order of the rows is not to change how sums are rounded
     points, groups = representation.latent[chosen, :2], labels[chosen]
     number, step, centre_of = hexagons(points)
     distinct, count = np.unique(number, return_counts=True)

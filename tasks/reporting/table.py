@@ -18,8 +18,8 @@ import pandas as pd
 
 from policy.model import ReleasePolicy
 from policy.recoding import Form
+from tasks.counting import counted
 from tasks.geometry.space import distinct_rows
-from tasks.partitioning.constraints import counted
 from tasks.recoding.labels import labels_of
 from tasks.reporting.certain import (
     Classes,
@@ -71,7 +71,7 @@ def table_figures(
             attributes.append(_categorical(name, codes, table.domains[name], published, classes, policy))
     for role, names in (("sensitive", policy.roles.sensitive), ("kept", policy.roles.kept)):
         attributes += [_as_it_is(name, role, published[name], times, policy) for name in names]
-    latent = latent_figures(representation, rows.records, labels, policy)
+    latent = latent_figures(representation, rows, labels, policy)
     return {"attributes": attributes, "latent": latent}
 
 

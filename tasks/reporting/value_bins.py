@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tasks.partitioning.constraints import counted
+from tasks.counting import counted
 from tasks.recoding.labels import Labels, read_cell
 from tasks.types import BoolArray, FloatArray, IntArray
 

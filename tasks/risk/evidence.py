@@ -29,6 +29,7 @@ from tasks.history.intersection import (
 from tasks.history.persons import all_followed, joinable
 from tasks.history.required import Required, required_of
 from tasks.history.selection import SAME_PERIOD, SelectedHistory, by_leaves, select_history
+from tasks.preprocessing.reduction import all_rows, rows_of_records
 from tasks.privacy.similar import groups_by_attribute, together
 from tasks.recoding.draws import seed_of
 from tasks.risk.attacks.attack import Attack, attack
@@ -64,10 +65,12 @@ class Evidence:
 
     `files` are the staged files with the digests that they must have; `earlier` the classes of the
     earlier releases, oldest first; `apart` how many periods each lies before the candidate (`history_of`).
-    A run always has the `table`; a review of what was published long ago may have only `recorded_rows`.
+    A run always has the `table`; a review of what was published long ago may have only `recorded_rows`. The
+    table may have distinct records alone: whoever looks at rows takes the `source`.
     `row_people` (m,) are the people of the published rows in the file's order, where one may have several;
     `row_households` (m,) are their households, where the policy counts these.
-    `row_records` (m,) are the source's records of those rows, which a run knows.
+    `row_records` (m,) are the source's records of those rows, which a run knows; if the table has distinct
+    records alone, they are those of the different rows, (d,).
     `control` are people who are not in the source, where the policy names a file of them. `people` are those
     of the candidate and `earlier_people` those of the earlier releases, where hashes are kept; `key` is
     that of people, under which their values are sealed.
@@ -89,19 +92,30 @@ class Evidence:
     row_records: IntArray | None = None
     key: bytes | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def source(self) -> PreparedTable:
-        """The source. Raises ValueError where it is not at hand: a gate that looks here needs it."""
+        """The source, row by row. Raises ValueError where it is not at hand."""
+        return all_rows(self._there)
+
+    @property
+    def _there(self) -> PreparedTable:
         if self.table is None:
             raise ValueError("the source is missing")
         return self.table
 
     @property
     def n_source(self) -> int:
-        """How many records the source has, as was recorded where it is not at hand."""
+        """How many rows the source has, as was recorded where it is not at hand."""
         if self.table is None and self.recorded_rows is not None:
             return self.recorded_rows
-        return self.source.n_records
+        return self._there.n_rows
+
+    @property
+    def published_rows(self) -> IntArray | None:
+        """The rows of the source that are published, (m,), in the file's order; None: not known."""
+        if self.row_records is None or self.table is None or self.table.rows is None:
+            return self.row_records
+        return rows_of_records(self.table.rows, self.row_records)
 
     @property
     def n_published(self) -> int:
@@ -193,20 +207,28 @@ class Evidence:
         """The classes that such an attacker finds."""
         if self._needs_everybody:
             return self.everybody.links
-        reduction = self.source.reduction
-        return self.distinct_links if reduction is None else self.distinct_links.take(reduction.of_row)
+        if self.distinct.rows is None:
+            return self.distinct_links
+        return self.distinct_links.take(self.record_of(np.arange(self.n_source)))
 
-    @cached_property
+    @property
     def distinct(self) -> PreparedTable:
         """The source's distinct records where they are much fewer than its rows, else all."""
-        return self.source if self.source.reduction is None else self.source.reduction.table
+        return self._there if self._there.reduction is None else self._there.reduction.table
+
+    def record_of(self, rows: IntArray) -> IntArray:
+        """Return which of the distinct records some rows of the source are, in the shape of `rows`."""
+        table = self._there
+        if table.reduction is not None:
+            return table.reduction.of_row[rows].astype(np.int64)
+        return rows if table.rows is None else np.searchsorted(np.cumsum(table.rows), rows, side="right")
 
     @cached_property
     def distinct_links(self) -> Links:
         """The classes that an attacker who knows all quasi-identifiers finds of those records."""
-        if self.source.reduction is None and self._needs_everybody:
+        if self.distinct.rows is None and self._needs_everybody:
             return self.everybody.links
-        target = self.target if self.source.reduction is None else self._target_of(self.distinct)
+        target = self.target if self.distinct.rows is None else self._target_of(self.distinct)
         people, units = target.source, target.units(None)
         return link_people(people.numbers, people.codes, units.cells, units.size)
 
@@ -217,7 +239,7 @@ class Evidence:
 
     def tables(self, ext_frac: float) -> list[IntArray]:
         """The attacker's tables with this share of the source."""
-        return draws(self.source.n_records, ext_frac, self.policy.linkage.seeds)
+        return draws(self.n_source, ext_frac, self.policy.linkage.seeds)
 
     @cached_property
     def selected_history(self) -> SelectedHistory:
@@ -239,7 +261,7 @@ class Evidence:
         return self._target_of(self.source)
 
     def _target_of(self, table: PreparedTable) -> Target:
-        space = space_of([self.classes], self.source, self.control)
+        space = space_of([self.classes], self._there, self.control)
         people = people_of(table, space, self.classes, self.policy)
         noised = list(self.policy.cell_columns(Form.NOISED))
         alike = self._people(self._groups) if self._groups else None
@@ -275,7 +297,8 @@ class Evidence:
         """Every kind of attacker's table that linkage is measured on."""
         linkage = self.policy.linkage
         tables = {f: self.tables(f) for f in linkage.ext_frac}
-        found = [from_source(self.links, tables)]
+        records = {f: [self.record_of(rows) for rows in drawn] for f, drawn in tables.items()}
+        found = [from_source(self.distinct_links, records)]
         if linkage.errors:
             found.append(erroneous(self.target, tables, linkage.errors, self.policy.privacy.k))
         if self.control_group is not None:
@@ -380,7 +403,9 @@ class Evidence:
     @cached_property
     def losses(self) -> dict[str, float]:
         """What each published quasi-identifier lost, beside the source."""
-        return loss_by_attribute(self.classes, self.source, self.policy, self.noised_numbers)
+        rows_matter = self.classes.replaced or self.noised_numbers
+        table = self.source if rows_matter else self.distinct
+        return loss_by_attribute(self.classes, table, self.policy, self.noised_numbers)
 
     @cached_property
     def left_by_person(self) -> dict[str, LeftByPerson]:

@@ -19,9 +19,9 @@ def record_classes(evidence: Evidence) -> IntArray | None:
     record is not in its class's cells although they contain their people.
     """
     if evidence.row_records is not None:
-        found = np.full(evidence.source.n_records, -1, dtype=np.int64)
+        found = np.full(evidence.n_source, -1, dtype=np.int64)
         with evidence.sealed_data() as file:
-            found[evidence.row_records] = row_classes(file, evidence.policy)
+            found[evidence.published_rows] = row_classes(file, evidence.policy)
     elif (followed := _by_person(evidence)) is not None:
         found = followed
     else:

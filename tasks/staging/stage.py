@@ -49,7 +49,7 @@ def stage(
         _flush(folder / name)
     _flush(folder)
     return Candidate(
-        candidate_id, policy.series, period, folder, files, tree_digest(files), n_source, len(rows.records)
+        candidate_id, policy.series, period, folder, files, tree_digest(files), n_source, rows.n_rows
     )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import Any
+
+import pandas as pd
 
 from expectations.quiet import quiet
 from expectations.suite import LastRelease, build_suite
@@ -84,6 +87,7 @@ def as_records(results: Sequence[ExpectationResult]) -> list[dict[str, Any]]:
 def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:
     import great_expectations as gx
     from great_expectations import execution_engine
+    from great_expectations import expectations as gxe
     from great_expectations.data_context.types.base import ProgressBarsConfig
     from great_expectations.expectations.expectation import ColumnMapExpectation
 
@@ -92,23 +96,48 @@ def _run(suite: Any, table: SourceTable) -> list[ExpectationResult]:
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
     asset = context.data_sources.add_pandas("source").add_dataframe_asset("table")
-    frame = table.frame.copy(deep=False)  # the library keeps it for as long as the process lives
-    batch = asset.add_batch_definition_whole_dataframe("whole").get_batch({"dataframe": frame})
+    found: dict[int, ExpectationResult] = {}
+    number = count()
+
+    def ask(asked: pd.DataFrame, expectations: Sequence[Any], result_format: Any) -> None:
+        """Hold a frame against expectations; one that was asked before gets the last result."""
+        frame = asked.copy(deep=False)  # the library keeps it for as long as the process lives
+        named = asset.add_batch_definition_whole_dataframe(f"batch {next(number)}")
+        batch = named.get_batch({"dataframe": frame})
+        at_once = max(1, CELLS_AT_ONCE // max(len(frame), 1))
+        for at in range(0, len(expectations), at_once):
+            part = gx.ExpectationSuite(
+                name=f"part {next(number)}", expectations=[*expectations[at : at + at_once]]
+            )
+            for result in batch.validate(part, result_format=result_format).results:
+                found[result.expectation_config.meta["number"]] = _told(result, table.n_rows)
+            # It would keep what each expectation says of each cell.
+            asset.datasource.get_execution_engine()._metric_cache.clear()
+        frame.drop(columns=[*frame.columns], inplace=True)
+
     by_row = [e for e in suite.expectations if isinstance(e, ColumnMapExpectation)]
     whole = [e for e in suite.expectations if not isinstance(e, ColumnMapExpectation)]
-    found: dict[int, ExpectationResult] = {}
-    at_once = max(1, CELLS_AT_ONCE // max(len(frame), 1))
-    parts = [(by_row[at : at + at_once], COUNTS_ONLY) for at in range(0, len(by_row), at_once)]
-    for number, (expectations, result_format) in enumerate([*parts, (whole, "BOOLEAN_ONLY")]):
-        part = gx.ExpectationSuite(name=f"part {number}", expectations=expectations)
-        for result in batch.validate(part, result_format=result_format).results:
-            found[result.expectation_config.meta["number"]] = _told(result, len(table.frame))
-        # It would keep what each expectation says of each cell.
-        asset.datasource.get_execution_engine()._metric_cache.clear()
-    frame.drop(columns=[*frame.columns], inplace=True)
+    ask(table.frame, by_row, COUNTS_ONLY)
+    ask(table.frame, whole, "BOOLEAN_ONLY")
+    if table.rows is not None:
+        # What each different row meets, all rows meet. All else is asked of the rows that these stand for.
+        for one in by_row:
+            result = found[one.meta["number"]]
+            if not result.passed or result.unexpected_rows:
+                ask(_rows_of(table, one.meta["column"]), [one], COUNTS_ONLY)
+        for one in whole:
+            if not isinstance(one, gxe.ExpectTableColumnsToMatchOrderedList):
+                ask(_rows_of(table, one.meta["column"]), [one], "BOOLEAN_ONLY")
     if len(found) != len(suite.expectations):
         raise RuntimeError("an expectation gave no result")
     return [found[number] for number in sorted(found)]
+
+
+def _rows_of(table: SourceTable, column: str | None) -> pd.DataFrame:
+    """Return one column of all rows that the distinct ones stand for; None: the rows without a column."""
+    if column is None:
+        return pd.DataFrame(index=pd.RangeIndex(table.n_rows))
+    return pd.DataFrame({column: table.frame[column].array.repeat(table.rows)}, copy=False)
 
 
 def _no_fingerprint(_: Any) -> str:

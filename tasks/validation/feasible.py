@@ -10,6 +10,7 @@ import pandas as pd
 
 from expectations.numbers import as_numbers
 from policy.model import ReleasePolicy
+from tasks.counting import counted
 from tasks.types import FloatArray, IntArray, SourceTable
 from tasks.validation.check import ExpectationResult
 from tasks.validation.whole_table import shortfalls
@@ -19,7 +20,7 @@ NAME = "expect_table_to_hold_the_model"
 
 def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResult]:
     """Return a result for k and one for each sensitive attribute, as `shortfalls`. O(n)."""
-    whole = FrameOfTable(table.frame, policy)
+    whole = FrameOfTable(table.frame, policy, table.rows)
     return [
         ExpectationResult(
             NAME, one.column, not one.said, None, whole.rows, one.said, one.hint if one.said else ""
@@ -30,15 +31,16 @@ def feasible(table: SourceTable, policy: ReleasePolicy) -> list[ExpectationResul
 
 @dataclass(frozen=True)
 class FrameOfTable:
-    """What is counted of a table in a frame: a `WholeTable`."""
+    """What is counted of a table in a frame, whose rows may stand for several: a `WholeTable`."""
 
     frame: pd.DataFrame
     policy: ReleasePolicy
+    times: IntArray | None = None
 
     @property
     def rows(self) -> int:
         """How many rows it has."""
-        return len(self.frame)
+        return len(self.frame) if self.times is None else int(self.times.sum())
 
     def distinct(self, column: str) -> int:
         """Return how many values a column has, missing ones left out."""
@@ -50,7 +52,7 @@ class FrameOfTable:
         weight, fraction = policy.roles.weight, policy.linkage.sampling_fraction
         whose = frame[policy.roles.key] if policy.rows == "several" and policy.roles.key else None
         if weight is None or fraction is not None:
-            return (len(frame) if whose is None else int(whose.nunique())) / (fraction or 1.0)
+            return (self.rows if whose is None else int(whose.nunique())) / (fraction or 1.0)
         weights = pd.to_numeric(frame[weight], errors="coerce")
         return float((weights if whose is None else weights.groupby(whose).min()).sum(skipna=False))
 
@@ -68,7 +70,7 @@ class FrameOfTable:
         if key is not None:
             whose = pd.factorize(self.frame[key])[0]
             codes = codes[np.unique(np.column_stack([whose, codes]), axis=0, return_index=True)[1]]
-        return np.bincount(codes, minlength=n_values)
+        return counted(codes, self.times, n_values)
 
     def span(self, name: str) -> tuple[float, float] | None:
         """Return the least and the greatest number of an attribute; None: not all are numbers."""

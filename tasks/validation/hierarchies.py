@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from policy.model import ReleasePolicy
 from policy.text import number_of
+from tasks.counting import counted
 from tasks.types import SourceTable
 
 
@@ -20,7 +23,10 @@ def lacking(table: SourceTable, policy: ReleasePolicy) -> str:
     for name, hierarchy in hierarchies.items():
         if hierarchy is None:
             continue
-        counts = table.frame[name].value_counts()
+        codes, values = pd.factorize(table.frame[name])
+        known = codes >= 0
+        rows = None if table.rows is None else table.rows[known]
+        counts = pd.Series(counted(codes[known], rows, len(values)), index=pd.Index(values))
         outside = counts[~counts.index.isin(set(hierarchy.leaves))]
         if not len(outside):
             continue

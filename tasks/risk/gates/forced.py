@@ -26,7 +26,7 @@ def forced_gate(evidence: Evidence) -> GateResult:
 
     Raises CannotTell and NotAtHand as `possible_of` does.
     """
-    limit, n_source = evidence.policy.gates.forced, evidence.source.n_records
+    limit, n_source = evidence.policy.gates.forced, evidence.n_source
     if limit is None:
         raise ValueError("the policy does not use this gate")
     if not evidence.classes.n_classes:
@@ -89,7 +89,7 @@ def own_classes(evidence: Evidence) -> IntArray:
     own = record_classes(evidence)
     if own is not None:
         return own
-    if evidence.n_published < evidence.source.n_records:
+    if evidence.n_published < evidence.n_source:
         raise NotAtHand(NOT_PLACED)
     target = evidence.target
     people = target.source

@@ -48,7 +48,7 @@ def whole_history_gate(evidence: Evidence) -> GateResult:
         return _first("whole_history", evidence)
     if evidence.people_alone:
         return _by_people("whole_history", evidence)
-    people = {"people": evidence.source.n_records, "distinct_people": len(evidence.points)}
+    people = {"people": evidence.n_source, "distinct_people": len(evidence.points)}
     return _result("whole_history", evidence.together, "combinations", _COMBINED, evidence, people)
 
 

@@ -15,7 +15,7 @@ from release_store.canonical import file_digest
 from release_store.records import GateResult, Verdict
 from release_store.sealed import sealed_file
 from tasks import duck
-from tasks.partitioning.constraints import counted
+from tasks.counting import counted
 from tasks.risk.evidence import Evidence
 from tasks.sql import identifier, literal, quoted_formula
 
@@ -112,7 +112,7 @@ def truth_gate(evidence: Evidence) -> GateResult:
     distinct = evidence.distinct
     in_none = evidence.distinct_links.candidates == 0
     outside = int(in_none.sum() if distinct.rows is None else distinct.rows[in_none].sum())
-    left_out = evidence.source.n_records - evidence.n_published
+    left_out = evidence.n_source - evidence.n_published
     untrue = max(0, outside - left_out)
     for i, name in enumerate(distinct.sensitive_names):
         values = distinct.sensitive_values[name]

@@ -46,7 +46,7 @@ def leak_gate(evidence: Evidence) -> GateResult:
     Values of a column whose values the policy lists were held against them: of these only such count as are
     an identifier, or repeat their own row's.
     """
-    identifying = evidence.source.identifying
+    identifying = None if evidence.table is None else evidence.table.identifying
     if identifying is None:
         raise CannotTell("the identifiers of the source are missing")
     plain = [plain_column(identifying[name]) for name in identifying]
@@ -78,7 +78,9 @@ def _looked_at(evidence: Evidence) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _is_number(evidence: Evidence, name: str) -> bool:
-    return name in evidence.source.sensitive_numbers or name in evidence.classes.intervals
+    table = evidence.table
+    numeric = table is not None and name in table.sensitive_numbers
+    return numeric or name in evidence.classes.intervals
 
 
 def _kinds(evidence: Evidence, name: str, texts: Sequence[str]) -> dict[str, int]:
@@ -90,17 +92,18 @@ def _kinds(evidence: Evidence, name: str, texts: Sequence[str]) -> dict[str, int
 
 def _identifiers_in(evidence: Evidence, name: str, texts: Sequence[str], plain: list[PlainColumn]) -> int:
     """Count the distinct texts of a column that hold an identifier, or the rows that repeat their own."""
-    source, n = evidence.source, 0
+    n = 0
     if not _is_number(evidence, name):
         written = plain_texts(texts)
         if evidence.policy.roles.declared(name):
             n = max((int(equal(written, values).sum()) for values in plain), default=0)
         else:
             n = max((int(_held(written, values.long_values).sum()) for values in plain), default=0)
+    if not plain:
+        return n
     own = _own_cells(evidence, name)
-    least = max(1.0, COPIES * source.n_records)
-    rows = max((copied(own, values, least) for values in plain), default=0)
-    return max(n, rows)
+    least = max(1.0, COPIES * evidence.n_source)
+    return max(n, *(copied(own, values, least) for values in plain))
 
 
 def _held(texts: Sequence[str], values: LongValues) -> BoolArray:
