@@ -9,7 +9,6 @@ from policy.model import ReleasePolicy
 from policy.trusted import Trusted
 from tasks.intake.read import read_table
 from tasks.intake.source import Given
-from tasks.methods.base import PLACES
 from tasks.methods.registry import bound_method
 from tasks.repair.known_values import asks_for_known_values
 from tasks.types import SourceTable
@@ -50,6 +49,6 @@ def needs_no_rows(policy: ReleasePolicy) -> bool:
     if by_row:
         return False
     try:
-        return bound_method(policy).n_weighted == len(PLACES)
+        return not bound_method(policy).needs_rows
     except (PolicyError, UsageError):  # a method that this program does not have: the caller says so
         return False

@@ -36,8 +36,8 @@ class Method:
 class BoundMethod:
     """A method whose parameters were checked, ready for one table after another.
 
-    `parts` are the names of the four in their order. The first `n_weighted` of them take distinct records,
-    all four if the method needs no rows.
+    `parts` are the names of the four in their order. The first `n_weighted` of the first three take
+    distinct records; the method `needs_rows` unless all four do.
     """
 
     name: str
@@ -47,6 +47,7 @@ class BoundMethod:
     fragment_size: int
     seed: int
     n_weighted: int
+    needs_rows: bool
     represent: Represent
     partition: Cut
     aggregate: Group

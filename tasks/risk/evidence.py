@@ -95,10 +95,11 @@ class Evidence:
     @cached_property
     def source(self) -> PreparedTable:
         """The source, row by row. Raises ValueError where it is not at hand."""
-        return all_rows(self._there)
+        return all_rows(self.at_hand)
 
     @property
-    def _there(self) -> PreparedTable:
+    def at_hand(self) -> PreparedTable:
+        """The source's rows, or its distinct records alone. Raises ValueError where it is not at hand."""
         if self.table is None:
             raise ValueError("the source is missing")
         return self.table
@@ -108,7 +109,7 @@ class Evidence:
         """How many rows the source has, as was recorded where it is not at hand."""
         if self.table is None and self.recorded_rows is not None:
             return self.recorded_rows
-        return self._there.n_rows
+        return self.at_hand.n_rows
 
     @property
     def published_rows(self) -> IntArray | None:
@@ -214,11 +215,11 @@ class Evidence:
     @property
     def distinct(self) -> PreparedTable:
         """The source's distinct records where they are much fewer than its rows, else all."""
-        return self._there if self._there.reduction is None else self._there.reduction.table
+        return self.at_hand if self.at_hand.reduction is None else self.at_hand.reduction.table
 
     def record_of(self, rows: IntArray) -> IntArray:
         """Return which of the distinct records some rows of the source are, in the shape of `rows`."""
-        table = self._there
+        table = self.at_hand
         if table.reduction is not None:
             return table.reduction.of_row[rows].astype(np.int64)
         return rows if table.rows is None else np.searchsorted(np.cumsum(table.rows), rows, side="right")
@@ -261,7 +262,7 @@ class Evidence:
         return self._target_of(self.source)
 
     def _target_of(self, table: PreparedTable) -> Target:
-        space = space_of([self.classes], self._there, self.control)
+        space = space_of([self.classes], self.at_hand, self.control)
         people = people_of(table, space, self.classes, self.policy)
         noised = list(self.policy.cell_columns(Form.NOISED))
         alike = self._people(self._groups) if self._groups else None

@@ -46,7 +46,7 @@ def leak_gate(evidence: Evidence) -> GateResult:
     Values of a column whose values the policy lists were held against them: of these only such count as are
     an identifier, or repeat their own row's.
     """
-    identifying = None if evidence.table is None else evidence.table.identifying
+    identifying = evidence.at_hand.identifying
     if identifying is None:
         raise CannotTell("the identifiers of the source are missing")
     plain = [plain_column(identifying[name]) for name in identifying]
@@ -78,9 +78,7 @@ def _looked_at(evidence: Evidence) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _is_number(evidence: Evidence, name: str) -> bool:
-    table = evidence.table
-    numeric = table is not None and name in table.sensitive_numbers
-    return numeric or name in evidence.classes.intervals
+    return name in evidence.at_hand.sensitive_numbers or name in evidence.classes.intervals
 
 
 def _kinds(evidence: Evidence, name: str, texts: Sequence[str]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from tasks.reporting.latent import latent_figures
 from tasks.reporting.number_bins import number_bins
 from tasks.reporting.table import table_figures
 from tasks.reporting.value_bins import OTHERS, cells_of, value_bins
-from tasks.types import PreparedTable, Recoded, Representation, no_progress
+from tasks.types import IntArray, PreparedTable, Recoded, Representation, no_progress
 from tests.support.small import MIXED, TWO_SENSITIVE, mixed_rows, prepared, small_policy
 
 QIS = {"age": {"type": "integer", "bounds": [0, 120]}, "city": {"type": "categorical"}}
@@ -262,12 +262,16 @@ def _learned() -> ReleasePolicy:
     return small_policy(QIS, method={"name": "ae-lrhma"}, privacy={"k": 5})
 
 
+def _rows(records: IntArray) -> Recoded:
+    return Recoded(records, pd.DataFrame(index=range(len(records))))
+
+
 def test_the_latent_space_of_a_learned_representation() -> None:
     draw = np.random.default_rng(5)
     latent = np.vstack([draw.normal(0, 1, (400, 3)), [[40.0, 40.0, 0.0]], [[-90.0, 3.0, 0.0]]])
     labels = np.append(np.repeat(np.arange(50), 8), [50, -1])
     records = np.flatnonzero(labels >= 0)
-    found = latent_figures(Representation(latent), records, labels, _learned())
+    found = latent_figures(Representation(latent), _rows(records), labels, _learned())
     assert found is not None
     told = [*(count for *_, count in found["before"]), found["before_not_told"]]
     assert all(count % 5 == 0 for count in told)
@@ -281,14 +285,14 @@ def test_the_latent_space_of_a_learned_representation() -> None:
         [float(f"{x:.4g}"), float(f"{y:.4g}"), 8] for x, y in sorted(centres.tolist())
     ]
     draw.shuffle(records)
-    assert latent_figures(Representation(latent), records, labels, _learned()) == found
+    assert latent_figures(Representation(latent), _rows(records), labels, _learned()) == found
     assert found["before_not_told"] >= 10
 
 
 def test_many_classes_are_told_in_hexagons() -> None:
     latent = np.random.default_rng(6).normal(0, 1, (16_000, 2))
     labels = np.arange(16_000) // 8
-    found = latent_figures(Representation(latent), np.arange(16_000), labels, _learned())
+    found = latent_figures(Representation(latent), _rows(np.arange(16_000)), labels, _learned())
     assert found is not None
     assert found["after_of"] == "hexagons"
     assert len(found["after"]) <= 1_500
@@ -298,8 +302,8 @@ def test_many_classes_are_told_in_hexagons() -> None:
 def test_nothing_is_shown_of_what_was_not_learned() -> None:
     latent, labels = np.random.default_rng(7).normal(0, 1, (40, 2)), np.zeros(40, dtype=np.int64)
     representation = Representation(latent)
-    assert latent_figures(representation, np.arange(40), labels, small_policy(QIS)) is None
-    assert latent_figures(Representation(latent[:, :1]), np.arange(40), labels, _learned()) is None
-    assert latent_figures(representation, np.zeros(0, dtype=np.int64), labels, _learned()) is None
+    assert latent_figures(representation, _rows(np.arange(40)), labels, small_policy(QIS)) is None
+    assert latent_figures(Representation(latent[:, :1]), _rows(np.arange(40)), labels, _learned()) is None
+    assert latent_figures(representation, _rows(np.zeros(0, dtype=np.int64)), labels, _learned()) is None
     isomap = small_policy(QIS, method={"name": "mondrian", "representation": "isomap"})
-    assert latent_figures(representation, np.arange(40), labels, isomap) is not None
+    assert latent_figures(representation, _rows(np.arange(40)), labels, isomap) is not None
