@@ -229,7 +229,7 @@ class Evidence:
         """The classes that an attacker who knows all quasi-identifiers finds of those records."""
         if self.distinct.rows is None and self._needs_everybody:
             return self.everybody.links
-        target = self.target if self.distinct.rows is None else self._target_of(self.distinct)
+        target = self.target_at_hand if self.distinct is self.at_hand else self._target_of(self.distinct)
         people, units = target.source, target.units(None)
         return link_people(people.numbers, people.codes, units.cells, units.size)
 
@@ -261,6 +261,11 @@ class Evidence:
         """The release as attackers see it, and the source's people beside it."""
         return self._target_of(self.source)
 
+    @cached_property
+    def target_at_hand(self) -> Target:
+        """The same beside the source as it is at hand: its people may stand for several rows each."""
+        return self.target if self.at_hand.rows is None else self._target_of(self.at_hand)
+
     def _target_of(self, table: PreparedTable) -> Target:
         space = space_of([self.classes], self.at_hand, self.control)
         people = people_of(table, space, self.classes, self.policy)
@@ -291,7 +296,7 @@ class Evidence:
         """The people who are not in the source, or None where the policy names no file of them."""
         if self.control is None:
             return None
-        return people_of(self.control, self.target.space, self.classes, self.policy)
+        return people_of(self.control, self.target_at_hand.space, self.classes, self.policy)
 
     @cached_property
     def external(self) -> list[External]:
@@ -301,9 +306,9 @@ class Evidence:
         records = {f: [self.record_of(rows) for rows in drawn] for f, drawn in tables.items()}
         found = [from_source(self.distinct_links, records)]
         if linkage.errors:
-            found.append(erroneous(self.target, tables, linkage.errors, self.policy.privacy.k))
+            found.append(erroneous(self.target_at_hand, tables, linkage.errors, self.policy.privacy.k))
         if self.control_group is not None:
-            found.append(hold_out(self.target, self.control_group, linkage.ext_frac, linkage.seeds))
+            found.append(hold_out(self.target_at_hand, self.control_group, linkage.ext_frac, linkage.seeds))
         return found
 
     @cached_property

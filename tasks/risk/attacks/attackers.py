@@ -41,13 +41,24 @@ class People:
     """n people in a space: `numbers` (n, p) and `codes` (n, q), nan and -1: unknown.
 
     `values[attribute]` (n,) tells which of the release's sensitive values each has, -1: none of them;
-    `alike[attribute]` (n,) which group of similar ones, where the policy says that some are.
+    `alike[attribute]` (n,) which group of similar ones, where the policy says that some are. With
+    `rows` (n,) each stands for so many who are alike, and rows are numbered one person after another.
     """
 
     numbers: FloatArray
     codes: NDArray[np.int32]
     values: dict[str, IntArray]
     alike: dict[str, IntArray] = field(default_factory=dict)
+    rows: IntArray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows these people are."""
+        return len(self) if self.rows is None else int(self.rows.sum())
+
+    def of_rows(self, rows: IntArray) -> IntArray:
+        """Return which people some rows are, in the shape of `rows`."""
+        return rows if self.rows is None else np.searchsorted(np.cumsum(self.rows), rows, side="right")
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -91,7 +102,7 @@ def people_of(
                 released, own = np.split(groups, [len(classes.sensitive_values[name])])
                 mine = np.where(np.isin(own, released), own, -1)
                 alike[name] = mine[table.sensitive[:, column]]
-    return People(numbers, codes, values, alike)
+    return People(numbers, codes, values, alike, table.rows)
 
 
 def joined(parts: Sequence[People]) -> People:
@@ -111,7 +122,7 @@ def with_errors(people: People, source: People, share: float, seed: int) -> Peop
     rng = np.random.default_rng([seed, len(people)])
     p, q = people.numbers.shape[1], people.codes.shape[1]
     wrong = rng.random((len(people), p + q)) < share
-    donor = rng.integers(0, len(source), (len(people), p + q))
+    donor = source.of_rows(rng.integers(0, source.n_rows, (len(people), p + q)))
     numbers, codes = people.numbers.copy(), people.codes.copy()
     for column in range(p):
         numbers[:, column] = np.where(

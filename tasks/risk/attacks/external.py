@@ -34,14 +34,17 @@ def from_source(links: Links, tables: dict[float, list[IntArray]]) -> External:
 
 
 def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float, fewest: int) -> External:
-    """Return the same tables with a share of wrong cells; each has errors of its own.
+    """Return tables of these rows with a share of wrong cells; each has errors of its own.
 
     Whose row may be in a class depends on sensitive values: of under `fewest` people it is not told.
     """
     source = target.source
     drawn = [(seed, rows) for found in tables.values() for seed, rows in enumerate(found)]
     rows = np.concatenate([rows for _, rows in drawn])
-    people = joined([with_errors(source.take(rows), source, share, seed) for seed, rows in drawn])
+    drawn_people = (source.take(source.of_rows(rows)) for _, rows in drawn)
+    people = joined(
+        [with_errors(each, source, share, seed) for each, (seed, _) in zip(drawn_people, drawn, strict=True)]
+    )
     units = target.units(None)
     links = link_people(people.numbers, people.codes, units.cells, units.size)
     places = iter(_places([len(rows) for _, rows in drawn]))
@@ -49,7 +52,7 @@ def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float,
     unique = np.flatnonzero(links.only >= 0)
     right = None
     if len(np.unique(rows[unique])) >= fewest:
-        right = _may_hold(target, source.take(rows[unique]), units.owner[links.only[unique]])
+        right = _may_hold(target, source.take(source.of_rows(rows[unique])), units.owner[links.only[unique]])
     return External(f"with errors in {share:.0%} of the cells", links, placed, right)
 
 
