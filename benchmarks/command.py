@@ -1,13 +1,14 @@
 """What the first release of a large table costs: `releasegate init` and `releasegate run`, whole.
 
     python -m benchmarks.command [--rows N ...] [--methods NAME ...] [--tables NAME ...]
-                                 [--memory-limit SIZE] [--write]
+                                 [--memory-limit SIZE] [--without-csv] [--write]
 
 Samples of the household survey (EPH), a row a person, with eight quasi-identifiers; its rows, repeated as
 often as it takes, as they are (`repeated`) or with an income by which most of them differ (`income`); and
 Adult. Each command is a process of its own, imports included. Beside it, DuckDB alone reads the same file,
-groups it by its quasi-identifiers, and writes it sorted: the least that a release could cost. With
-`--memory-limit` the store has a `trusted.yaml` with this limit, and with a folder to spill.
+groups it by its quasi-identifiers, and writes it sorted: the least that a release could cost; of more than
+200,000,000 rows that is left out. With `--memory-limit` the store has a `trusted.yaml` with this limit, and
+with a folder to spill. With `--without-csv` Parquet alone is published, and DuckDB alone writes Parquet.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ ROWS = (100_000, 300_000, 1_000_000)
 METHODS = ("mondrian", "ae-lrhma")
 TABLES = ("eph", "repeated", "income", "adult")
 MOST_INCOME = 1_000_000
+MOST_SORTED = 200_000_000  # rows that DuckDB alone is asked to sort
 SEED = 42
 PERIOD = "2020"
 ADULT = Path("adult") / "adult_train.csv"
@@ -92,7 +94,7 @@ class Measured:
     wall: float
     cpu: float
     peak: int
-    duckdb_cpu: float
+    duckdb_cpu: float | None
     classes: int
     ncp: float
     report: int
@@ -152,10 +154,15 @@ def write_repeated(panel: Path, rows: int, file: Path, more: str = "") -> None:
     with duckdb.connect() as con:
         con.execute("SET enable_progress_bar=false; SET memory_limit='4GB'")
         [(n,)] = con.execute("SELECT count(*) FROM read_parquet(?)", [str(panel)]).fetchall()
+        times, rest = divmod(rows, n)
+        whole = f"FROM read_parquet('{panel}', file_row_number=true)"
+        each = f"SELECT *, again {whole}, range({times}) AS t(again)"
+        last = f"SELECT *, {times} AS again {whole}"
+        order = "ORDER BY again, file_row_number" if more else ""  # equal rows have none
         con.execute(
             f"COPY (SELECT {COLUMNS}{more} "
-            f"FROM read_parquet('{panel}', file_row_number=true), range({-(-rows // n)}) AS t(again) "
-            f"ORDER BY again, file_row_number LIMIT {rows}) TO '{file}' (FORMAT parquet)"
+            f"FROM ({each} UNION ALL {last} WHERE file_row_number < {rest}) {order}) "
+            f"TO '{file}' (FORMAT parquet)"
         )
 
 
@@ -173,12 +180,23 @@ def limit_memory(folder: Path, memory_limit: str) -> None:
     trusted.chmod(0o600)
 
 
-def measure(table: str, method: str, file: Path, folder: Path, memory_limit: str | None = None) -> Measured:
+def measure(
+    table: str,
+    method: str,
+    file: Path,
+    folder: Path,
+    memory_limit: str | None = None,
+    *,
+    with_csv: bool = True,
+) -> Measured:
     """Release one file into a new store in `folder`, and return what it cost.
 
-    Raises RuntimeError if a command fails, or the release is not published.
+    Without a CSV only Parquet is published, and DuckDB alone writes it too. Raises RuntimeError if a command fails, or the
+    release is not published.
     """
     document = POLICY_OF[table](method)
+    if not with_csv:
+        document.setdefault("publication", {})["formats"] = ["parquet"]
     policy = folder / "policy.yaml"
     policy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     command = [sys.executable, "-m", "cli", "--store", str(folder / "store")]
@@ -190,15 +208,20 @@ def measure(table: str, method: str, file: Path, folder: Path, memory_limit: str
     )
     outcome = json.loads(printed)
     columns = [*document["roles"]["quasi_identifiers"], *document["roles"]["sensitive"]]
-    plain, _ = run_child([sys.executable, "-c", PLAIN, str(file), str(folder / "plain.csv"), *columns])
+    rows, plain_cpu = int(outcome["rows"]), None
+    plain_file = folder / ("plain.csv" if with_csv else "plain.parquet")
+    if rows <= MOST_SORTED:
+        plain, _ = run_child([sys.executable, "-c", PLAIN, str(file), str(plain_file), *columns])
+        plain_cpu = plain.cpu
+    named = [table, *([] if memory_limit is None else [memory_limit]), *([] if with_csv else ["Parquet"])]
     return Measured(
-        table if memory_limit is None else f"{table}, {memory_limit}",
-        outcome["rows"],
+        ", ".join(named),
+        rows,
         method,
         made.wall + released.wall,
         made.cpu + released.cpu,
         max(made.peak, released.peak),
-        plain.cpu,
+        plain_cpu,
         outcome["classes"],
         outcome["ncp"],
         Path(outcome["report"]).stat().st_size,
@@ -223,8 +246,8 @@ def cells(one: Measured) -> list[str]:
         f"{one.cpu:.1f}",
         f"{one.wall:.1f}",
         f"{one.peak / 1e6:,.0f}",
-        f"{one.duckdb_cpu:.2f}",
-        f"{one.cpu / one.duckdb_cpu:.0f}",
+        "" if one.duckdb_cpu is None else f"{one.duckdb_cpu:.2f}",
+        "" if one.duckdb_cpu is None else f"{one.cpu / one.duckdb_cpu:.0f}",
         f"{one.classes:,}",
         f"{one.ncp:.4f}",
         f"{one.report / 1e6:.2f}",
@@ -240,7 +263,7 @@ birthplace and activity; *repeated*: the survey's rows, repeated and without a k
 made-up income from 0 to 999,999 as a ninth, by which most of them differ; and Adult. Otherwise the policies
 are `examples/policies/eph.yaml` and `examples/policies/adult.yaml` without limits of risk and loss; every
 release is published. A size after the table's name is the `memory_limit` of `trusted.yaml`, with a folder to
-spill.
+spill; *Parquet*: nothing but Parquet is published.
 
 *DuckDB alone* reads the same file, counts how many rows are equal in the quasi-identifiers and the sensitive
 attribute, and writes all rows with these counts as CSV, sorted: the least that a release could cost. *Ratio*
@@ -267,6 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> str:
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--memory-limit", help="memory_limit of the store, which can spill")
+    parser.add_argument("--without-csv", action="store_true", help="publish Parquet alone")
     parser.add_argument("--version", default="now", help="what the page calls the measured version")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/command.md")
     chosen = parser.parse_args(arguments)
@@ -280,7 +304,15 @@ def main(arguments: Sequence[str] | None = None) -> str:
         for table, file in files:
             for method in chosen.methods:
                 with tempfile.TemporaryDirectory(dir=name) as folder:
-                    found.append(cells(measure(table, method, file, Path(folder), chosen.memory_limit)))
+                    one = measure(
+                        table,
+                        method,
+                        file,
+                        Path(folder),
+                        chosen.memory_limit,
+                        with_csv=not chosen.without_csv,
+                    )
+                    found.append(cells(one))
                 print(*found[-1], sep="  ", file=sys.stderr, flush=True)
                 if chosen.write:
                     kept(found[-1:], chosen.version)
