@@ -191,8 +191,8 @@ def measure(
 ) -> Measured:
     """Release one file into a new store in `folder`, and return what it cost.
 
-    Without a CSV only Parquet is published, and DuckDB alone writes it too. Raises RuntimeError if a command fails, or the
-    release is not published.
+    Without a CSV only Parquet is published, and DuckDB alone writes it too. Raises RuntimeError if a command
+    fails, or the release is not published.
     """
     document = POLICY_OF[table](method)
     if not with_csv:
