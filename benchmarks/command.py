@@ -156,8 +156,8 @@ def write_repeated(panel: Path, rows: int, file: Path, more: str = "") -> None:
         [(n,)] = con.execute("SELECT count(*) FROM read_parquet(?)", [str(panel)]).fetchall()
         times, rest = divmod(rows, n)
         whole = f"FROM read_parquet('{panel}', file_row_number=true)"
-        each = f"SELECT *, again {whole}, range({times}) AS t(again)"
-        last = f"SELECT *, {times} AS again {whole}"
+        each = f"SELECT * {whole}, range({times}) AS t(again)"
+        last = f"SELECT *, {times}::BIGINT AS again {whole}"
         order = "ORDER BY again, file_row_number" if more else ""  # equal rows have none
         con.execute(
             f"COPY (SELECT {COLUMNS}{more} "
