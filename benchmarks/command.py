@@ -158,7 +158,9 @@ def write_repeated(panel: Path, rows: int, file: Path, more: str = "") -> None:
         whole = f"FROM read_parquet('{panel}', file_row_number=true)"
         each = f"SELECT * {whole}, range({times}) AS t(again)"
         last = f"SELECT *, {times}::BIGINT AS again {whole}"
-        order = "ORDER BY again, file_row_number" if more else ""  # equal rows have none
+        order = "ORDER BY again, file_row_number" if more else ""
+        if not more:  # equal rows have no order
+            con.execute("SET preserve_insertion_order=false")
         con.execute(
             f"COPY (SELECT {COLUMNS}{more} "
             f"FROM ({each} UNION ALL {last} WHERE file_row_number < {rest}) {order}) "

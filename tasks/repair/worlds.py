@@ -140,13 +140,18 @@ class Worlds:
         few = replace(self._limits, calls=min(self._limits.calls, LEAVING_CALLS))
         leaving = Leaving(classes, past.value, may, few)
         chains.gone[past.subject[out]] = True
-        for subject in short.tolist():
-            every, some = self._wanted(subject)
-            chain = self._chain(chains, subject, every) or self._chain(chains, subject, some & ~every)
-            if chain is not None:
-                chains.leave(chain)
-            else:
-                chains.gone[leaving.find(subject, every, chains.gone)] = True
+        for somebody in (False, True):  # where nobody has to leave for a value, it was possible before
+            for subject in short.tolist():
+                every, some = self._wanted(subject)
+                chain = self._chain(chains, subject, every, somebody) or self._chain(
+                    chains, subject, some & ~every, somebody
+                )
+                if chain is not None:
+                    chains.leave(chain)
+                else:
+                    chains.gone[leaving.find(subject, every, chains.gone)] = True
+            if chains.gone[past.subject].any():
+                break
         gone = chains.gone[past.subject]
         if seats is not None:
             gone[self.beside(labels, seats, gone)] = True
@@ -172,15 +177,18 @@ class Worlds:
                 found.append(mates[np.argsort(rank[mates], kind="stable")[:lack]])
         return np.concatenate(found)
 
-    def _chain(self, chains: Chains, subject: int, wanted: BoolArray) -> Chain | None:
-        """Return the chain for which fewest leave so that a subject has a `wanted` tuple (m,), or None."""
+    def _chain(self, chains: Chains, subject: int, wanted: BoolArray, somebody: bool) -> Chain | None:
+        """Return the chain for which fewest, and `somebody` if asked, leave so that a subject has a `wanted`
+        tuple (m,), or None.
+        """
         others = chains.values_beside(subject)
         found = [
             chains.find(subject, one, third=third)
             for third in (False, True)
             for one in others[wanted[others]].tolist()
         ]
-        return min((one for one in found if one is not None), key=lambda one: len(one.out), default=None)
+        helpful = (one for one in found if one is not None and (len(one.out) or not somebody))
+        return min(helpful, key=lambda one: len(one.out), default=None)
 
     def _wanted(self, subject: int) -> tuple[BoolArray, BoolArray]:
         """Return the tuples (m,) with a value not known to be possible wherever the subject lacks one.

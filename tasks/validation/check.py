@@ -162,7 +162,12 @@ def _told(result: Any, rows: int) -> ExpectationResult:
 
 
 def _was_broken(exception_info: dict[str, Any]) -> bool:
-    """Tell whether a metric raised: the library gives one record, or one a metric."""
-    if "raised_exception" in exception_info:
-        return bool(exception_info["raised_exception"])
-    return any(record["raised_exception"] for record in exception_info.values())
+    """Tell whether a metric raised: the library gives one record, or one a metric.
+
+    Raises MemoryError where one of them did: that says nothing of the table.
+    """
+    records = [exception_info] if "raised_exception" in exception_info else [*exception_info.values()]
+    raised = [record for record in records if record["raised_exception"]]
+    if any("MemoryError" in str(record.get("exception_traceback")) for record in raised):
+        raise MemoryError
+    return bool(raised)
