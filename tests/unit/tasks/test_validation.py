@@ -18,7 +18,7 @@ from expectations.suite import LastRelease
 from policy.errors import ValidationFailed
 from policy.hierarchy import from_tree
 from policy.model import ReleasePolicy
-from tasks.types import SourceTable
+from tasks.types import IntArray, SourceTable
 from tasks.validation import check
 from tasks.validation.check import ExpectationResult, as_records, raise_if_failed, validate
 
@@ -212,9 +212,20 @@ def test_an_expectation_that_cannot_be_judged_has_not_passed() -> None:
     ]
 
 
-def test_a_column_that_is_not_there_fails_all_its_expectations() -> None:
+def test_memory_that_ends_says_nothing_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: object) -> float:
+        raise MemoryError
+
+    assert failures(table()) == []  # which imports the library without its warnings
+    monkeypatch.setattr("expectations.custom.total_variation", no_memory)
+    with pytest.raises(MemoryError):
+        validate(table(), policy(sensitive_drift=1), LastRelease(10, {"disease": {"flu": 10}}))
+
+
+@pytest.mark.parametrize("rows", [None, np.ones(10, dtype=np.int64)])
+def test_a_column_that_is_not_there_fails_all_its_expectations(rows: IntArray | None) -> None:
     frame = table().frame.drop(columns="age")
-    found = failures(SourceTable(frame, "", "t.csv"))
+    found = failures(SourceTable(frame, "", "t.csv", rows=rows))
     assert found == [
         ("table_columns_to_match_ordered_list", None, None),
         ("column_values_to_be_finite_numbers", "age", None),
