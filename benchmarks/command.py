@@ -155,17 +155,16 @@ def write_repeated(panel: Path, rows: int, file: Path, more: str = "") -> None:
         con.execute("SET enable_progress_bar=false; SET memory_limit='4GB'")
         [(n,)] = con.execute("SELECT count(*) FROM read_parquet(?)", [str(panel)]).fetchall()
         times, rest = divmod(rows, n)
-        whole = f"FROM read_parquet('{panel}', file_row_number=true)"
-        each = f"SELECT * {whole}, range({times}) AS t(again)"
-        last = f"SELECT *, {times}::BIGINT AS again {whole}"
-        order = "ORDER BY again, file_row_number" if more else ""
-        if not more:  # equal rows have no order
-            con.execute("SET preserve_insertion_order=false")
+        names = f"{COLUMNS}, file_row_number"
         con.execute(
-            f"COPY (SELECT {COLUMNS}{more} "
-            f"FROM ({each} UNION ALL {last} WHERE file_row_number < {rest}) {order}) "
-            f"TO '{file}' (FORMAT parquet)"
+            f"CREATE TABLE panel AS SELECT {names} FROM read_parquet('{panel}', file_row_number=true)"
         )
+        passes = [f"SELECT *, {again}::BIGINT AS again FROM panel" for again in range(times + 1)]
+        whole = f"{' UNION ALL '.join(passes)} WHERE file_row_number < {rest}"
+        order = "ORDER BY again, file_row_number" if more else ""
+        if not more:  # the passes follow one another more or less, and equal rows have no order
+            con.execute("SET preserve_insertion_order=false")
+        con.execute(f"COPY (SELECT {COLUMNS}{more} FROM ({whole}) {order}) TO '{file}' (FORMAT parquet)")
 
 
 def write_incomes(panel: Path, rows: int, file: Path) -> None:
