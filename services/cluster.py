@@ -117,7 +117,15 @@ def _check_dates(cluster: Cluster, now: datetime) -> None:
     from cryptography import x509
 
     for file in (cluster.ca, cluster.certificate):
-        for one in x509.load_pem_x509_certificates(file.read_bytes()):
+        try:
+            found = x509.load_pem_x509_certificates(file.read_bytes())
+        except ValueError:  # TLS reads some that are not in the form of the standard
+            found = []
+        if not found:
+            raise UsageError(
+                f"no certificate can be read in {file}", where="engine", hint="Name a file in PEM form."
+            )
+        for one in found:
             if not one.not_valid_before_utc <= now <= one.not_valid_after_utc:
                 first, last = (
                     f"{day:%Y-%m-%d}" for day in (one.not_valid_before_utc, one.not_valid_after_utc)

@@ -27,6 +27,14 @@ def test_nobody_is_asked_with_a_certificate_that_has_ended(tmp_path: Path) -> No
     assert caught.value.where == "engine"
 
 
+@pytest.mark.parametrize("text", ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+def test_a_file_without_a_certificate_that_can_be_read_is_told(text: str, tmp_path: Path) -> None:
+    cluster = cluster_of(tmp_path / "keys")
+    cluster.ca.write_text(text)
+    with pytest.raises(UsageError, match="no certificate can be read in .*ca.pem"):
+        _check_dates(cluster, BEGAN)
+
+
 def test_it_is_valid_from_its_first_to_its_last_day(tmp_path: Path) -> None:
     cluster = cluster_of(tmp_path / "keys")
     for valid in (BEGAN, BEGAN + timedelta(days=DAYS)):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from policy.model import ReleasePolicy
@@ -24,7 +24,7 @@ from tasks.preprocessing.reduction import reduction_of
 from tasks.recoding.generalize import generalized
 from tasks.reporting.table import table_figures
 from tasks.representation.autoencoder import encode
-from tasks.representation.features import unit_ranges, z_scored
+from tasks.representation.features import Encoding, unit_ranges, z_scored
 from tasks.risk.published import read_classes
 from tasks.staging.stage import stage
 from tasks.types import IntArray, PreparedTable, Recoded, code_type
@@ -115,8 +115,8 @@ def test_rows_that_differ_and_rows_that_are_somebodys_are_not_reduced() -> None:
 @given(tables())
 def test_records_in_groups_are_those_of_the_rows(given: tuple[PreparedTable, IntArray]) -> None:
     table, labels = given
-    if table.reduction is None:
-        return
+    assume(table.reduction is not None)
+    assert table.reduction is not None
     found, own = table.reduction.in_groups(labels)
     assert np.array_equal(own[found.of_row], labels)
     assert np.array_equal(found.table.codes[found.of_row], table.codes)
@@ -129,8 +129,8 @@ def test_classes_constraints_and_merges_are_those_of_the_rows(
     given: tuple[PreparedTable, IntArray], k: int
 ) -> None:
     table, labels = given
-    if table.reduction is None:
-        return
+    assume(table.reduction is not None)
+    assert table.reduction is not None
     policy = policy_of(privacy={"k": k, "e": 2})
     plain = replace(table, reduction=None)
     one, other = (generalized(each, labels, policy) for each in (table, plain))
@@ -216,15 +216,15 @@ def test_the_order_of_the_rows_changes_no_class_of_distinct_records(method: str,
 def test_features_are_scaled_as_those_of_the_rows() -> None:
     table = prepared(policy_of(), some_rows())
     assert table.reduction is not None
-    for encoding in ("one-hot", "integer"):
-        few = z_scored(table.reduction.table, encoding=encoding, clip=0.05)  # type: ignore[arg-type]
-        every = z_scored(replace(table, reduction=None), encoding=encoding, clip=0.05)  # type: ignore[arg-type]
+    encodings: tuple[Encoding, ...] = ("one-hot", "integer")
+    for encoding in encodings:
+        few = z_scored(table.reduction.table, encoding=encoding, clip=0.05)
+        every = z_scored(replace(table, reduction=None), encoding=encoding, clip=0.05)
         assert np.allclose(few[table.reduction.of_row], every)
 
 
 @pytest.mark.parametrize("train_sample", [100, 1_000])
 def test_the_autoencoder_trains_on_the_rows_that_records_stand_for(train_sample: int) -> None:
-    pytest.importorskip("torch")
     draw = np.random.default_rng(1)
     features, rows = draw.normal(size=(40, 4)), draw.integers(1, 9, 40)
     few, _ = encode(features, epochs=3, train_sample=train_sample, rows=rows)
