@@ -31,7 +31,7 @@ def test_nobody_is_asked_with_a_certificate_that_has_ended(tmp_path: Path) -> No
 def test_a_file_without_a_certificate_that_can_be_read_is_told(text: str, tmp_path: Path) -> None:
     cluster = cluster_of(tmp_path / "keys")
     cluster.ca.write_text(text)
-    with pytest.raises(UsageError, match="no certificate can be read in .*ca.pem"):
+    with pytest.raises(UsageError, match=r"no certificate can be read in .*ca\.pem"):
         _check_dates(cluster, BEGAN)
 
 
