@@ -29,6 +29,7 @@ from services.checking.period import date_findings, period_in_name
 from services.checking.sources import check_sources, checked_policy
 from services.checking.values import value_findings
 from services.trust import trusted_in
+from tasks.intake import lengths
 from tasks.intake.cell_table import Cells, cells_of
 from tasks.intake.source import TableSource
 
@@ -109,6 +110,7 @@ def _table(
     """Return the table's rows and columns, and what is wrong with its cells."""
     try:
         with cells_of(source, policy) as cells:
+            _check_rows(cells, policy)
             return (cells.rows, len(cells.names)), _of_cells(cells, policy, period, _first_place(source))
     except duckdb.OutOfMemoryException:
         problem = InputError(
@@ -120,6 +122,16 @@ def _table(
     except (InputError, UsageError) as error:
         return (None, None), [finding_of(error)]
     return (None, None), [finding_of(problem)]
+
+
+def _check_rows(cells: Cells, policy: ReleasePolicy) -> None:
+    """Raise InputError for more rows than a run reads one by one, where it would have to."""
+    if cells.rows > lengths.MOST_ROWS:
+        from services.source import needs_no_rows  # it imports the methods
+
+        lengths.check_rows(
+            cells.rows, cells.where, lengths.MOST_REPEATED_ROWS if needs_no_rows(policy) else None
+        )
 
 
 def _first_place(source: TableSource) -> str:

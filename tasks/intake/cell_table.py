@@ -183,7 +183,7 @@ def _of_part(
             check_same_columns(own.of_wanted(), first.of_wanted(), where, first_file)
         if text is None or policy.source.line_breaks:  # a small file of Parquet may hold much
             check_lengths(connection, f"(SELECT {own.selection} FROM {INPUT})", own.texts, where)
-        rows = f"SELECT {own.selection} FROM {INPUT} LIMIT {lengths.MOST_ROWS + 1}"
+        rows = f"SELECT {own.selection} FROM {INPUT} LIMIT {lengths.MOST_REPEATED_ROWS + 1}"
         if first is None:
             before = 0
             connection.execute(f"CREATE TEMP TABLE {TABLE} AS {rows}")
@@ -191,7 +191,7 @@ def _of_part(
             before = rows_in(connection, TABLE)
             connection.execute(f"INSERT INTO {TABLE} BY NAME {rows}")
         total = rows_in(connection, TABLE)
-        check_rows(total, where)
+        check_rows(total, where, lengths.MOST_REPEATED_ROWS)
         return first or own, total - before
 
     return from_file(

@@ -53,6 +53,7 @@ class FrameBuilder:
         self.n_rows = 0
         self._types = types
         self.distinct = False
+        self._most_rows = lengths.MOST_ROWS
         self._rows: list[IntArray] = []
         self._expressions = {
             name: f"{column_expression(policy, name, types[name])} AS {identifier(name)}"
@@ -86,13 +87,14 @@ class FrameBuilder:
         different = connection.execute(f"SELECT count(*) FROM ({distinct})").fetchone()
         return different is not None and 2 * int(different[0]) <= FIRST_ROWS
 
-    def count_distinct(self, connection: duckdb.DuckDBPyConnection, source: str, into: str) -> int:
+    def count_distinct(self, connection: duckdb.DuckDBPyConnection, source: str, into: str, most: int) -> int:
         """Put the different rows of a relation into the table `into`, and last how many rows each stands for.
 
         DuckDB spills what its memory does not hold. Returns the bytes of text in the longest row; raises
-        InputError as `check_lengths`.
+        InputError as `check_lengths`. Of more than `most` rows, `add` refuses the table.
         """
-        rows = f"SELECT {self.selection} FROM {source} LIMIT {lengths.MOST_REPEATED_ROWS + 1}"
+        self._most_rows = most
+        rows = f"SELECT {self.selection} FROM {source} LIMIT {most + 1}"
         counted = f"SELECT *, count(*) AS releasegate_rows FROM ({rows}) GROUP BY ALL"
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {counted}")
         return check_lengths(connection, into, self._texts, self._where)
@@ -110,7 +112,7 @@ class FrameBuilder:
         if self.distinct:
             self._rows.append(chunk.iloc[:, -1].to_numpy(dtype=np.int64))
             self.n_rows += int(self._rows[-1].sum())
-            check_rows(self.n_rows, self._where, lengths.MOST_REPEATED_ROWS)
+            check_rows(self.n_rows, self._where, self._most_rows)
             check_rows(sum(map(len, self._rows)), self._where, called="different rows")
         else:
             self.n_rows += len(chunk)

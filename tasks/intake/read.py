@@ -186,7 +186,9 @@ def _fetch(
     if before is None:
         builder.distinct = distinct and builder.repeats(connection, source)
     if builder.distinct:
-        longest = builder.count_distinct(connection, source, DISTINCT)
+        # More rows of a query than these were cut off above.
+        most = lengths.MOST_REPEATED_ROWS if source == INPUT else lengths.MOST_ROWS
+        longest = builder.count_distinct(connection, source, DISTINCT, most)
         select = f"FROM {DISTINCT} ORDER BY ALL"
     else:
         longest = builder.longest_row(connection, source) if longest is None else longest

@@ -30,6 +30,7 @@ from services.checking.check import CheckResult, check
 from services.checking.model import model_findings
 from services.checking.period import name_finding
 from services.checking.values import value_findings
+from tasks.intake import lengths
 from tasks.intake.cell_table import TABLE, Cells, cells_of
 from tasks.intake.read import read_table
 from tasks.intake.source import find_source
@@ -380,6 +381,20 @@ def test_the_whole_table_misses_what_validation_says(
         found = [one.message for one in model_findings(cells, policy)]
         assert not [one for one in value_findings(cells, policy) if "finite" in one.message]
     assert found == [one.detail for one in feasible(source_of(policy, rows), policy) if not one.passed]
+
+
+@pytest.mark.parametrize("method", ["mondrian", "mdav"])
+def test_more_rows_than_are_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr(lengths, "MOST_ROWS", 5)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(policy_text(method={"name": method}))
+    table = tmp_path / "t.csv"
+    table.write_text("age,city,illness\n" + "30,Hull,flu\n40,Hull,gout\n" * 3)
+    result = check(policy, store=tmp_path / "store", input_path=table, period="2026")
+    found = [one.message for one in result.findings if not one.is_warning]
+    assert found == ([] if method == "mondrian" else ["gives more than 5 rows"])
 
 
 TYPED: dict[str, Any] = {

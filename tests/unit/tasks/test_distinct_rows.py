@@ -292,6 +292,24 @@ def test_limits_of_all_rows_and_of_different_ones(tmp_path: Path, monkeypatch: p
         read_table(policy_of(), **read)
 
 
+@pytest.mark.parametrize("most", [40, 60])
+def test_no_row_of_a_query_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(text_of([("30", "Hull", "flu", "1"), ("40", "Ely", "gout", "2")] * 30), encoding="utf-8")
+    monkeypatch.setattr(lengths, "MOST_ROWS", most)
+    query = "SELECT age, city, illness, score FROM input"
+    policy = policy_of(source={"missing": [""], "query": query})
+
+    def read() -> SourceTable:
+        return read_table(policy, input_path=file, period="1", base=tmp_path, distinct=True)
+
+    if most == 60:
+        assert read().n_rows == 60
+        return
+    with pytest.raises(InputError, match="more than 40 rows"):
+        read()
+
+
 def test_what_a_row_is_of_decides_whether_rows_are_needed() -> None:
     assert needs_no_rows(policy_of())
     assert not needs_no_rows(policy_of(method={"name": "mdav"}))
