@@ -15,6 +15,8 @@ from tasks.risk.attacks.linkage import Links, draws, link_people
 from tasks.risk.attacks.target import Target
 from tasks.types import IntArray
 
+MOST_WITH_ERRORS = 500_000  # people of a table; a share of so many has a standard error of 0.0007 at most
+
 
 @dataclass(frozen=True)
 class External:
@@ -36,10 +38,12 @@ def from_source(links: Links, tables: dict[float, list[IntArray]]) -> External:
 def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float, fewest: int) -> External:
     """Return tables of these rows with a share of wrong cells; each has errors of its own.
 
+    Of a table of more than 500,000 rows so many are in it, the first ones: they were drawn in any order.
+
     Whose row may be in a class depends on sensitive values: of under `fewest` people it is not told.
     """
     source = target.source
-    drawn = [(seed, rows) for found in tables.values() for seed, rows in enumerate(found)]
+    drawn = [(seed, rows[:MOST_WITH_ERRORS]) for found in tables.values() for seed, rows in enumerate(found)]
     rows = np.concatenate([rows for _, rows in drawn])
     drawn_people = (source.take(source.of_rows(rows)) for _, rows in drawn)
     people = joined(
@@ -53,7 +57,10 @@ def erroneous(target: Target, tables: dict[float, list[IntArray]], share: float,
     right = None
     if len(np.unique(rows[unique])) >= fewest:
         right = _may_hold(target, source.take(source.of_rows(rows[unique])), units.owner[links.only[unique]])
-    return External(f"with errors in {share:.0%} of the cells", links, placed, right)
+    fewer = any(len(one) > MOST_WITH_ERRORS for found in tables.values() for one in found)
+    kind = f"with errors in {share:.0%} of the cells"
+    kind += f", of at most {MOST_WITH_ERRORS:,} people" if fewer else ""
+    return External(kind, links, placed, right)
 
 
 def hold_out(target: Target, control: People, ext_fracs: Sequence[float], seeds: int) -> External:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from release_store.records import GateResult, Verdict
+from tasks.risk.attacks import external
 from tasks.risk.evidence import Evidence
 from tasks.risk.registry import GATES, assess
 from tests.support.small import prepared, published, small_policy
@@ -65,6 +66,22 @@ def test_people_outside_match_by_mistake_and_the_worst_table_is_held_to_the_limi
     )
     twins = made(tmp_path / "t", control=[(30, "x"), (31, "x")], err=0.34)
     assert (asked("err", twins).value, asked("err", twins).verdict) == (0.5, Verdict.FAIL)
+
+
+def test_of_large_tables_with_errors_some_people_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linkage = {"errors": 0.5, "ext_frac": [0.4, 1.0], "seeds": 3}
+    _, whole = made(tmp_path / "whole", linkage=linkage).external
+    assert [len(rows) for drawn in whole.draws.values() for rows in drawn] == [4] * 3 + [9] * 3
+    monkeypatch.setattr(external, "MOST_WITH_ERRORS", 5)
+    evidence = made(tmp_path / "few", linkage=linkage, umr=1)
+    of_source, few = evidence.external
+    assert [len(rows) for drawn in few.draws.values() for rows in drawn] == [4] * 3 + [5] * 3
+    assert [len(rows) for rows in of_source.draws[1.0]] == [9] * 3
+    places = np.concatenate([rows for drawn in few.draws.values() for rows in drawn])
+    assert places.tolist() == list(range(len(few.links.only)))
+    assert "with errors in 50% of the cells, of at most 5 people 0.4:" in asked("umr", evidence).detail
 
 
 def test_a_wrong_age_is_matched_wrongly(tmp_path: Path) -> None:
