@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from policy.model import ReleasePolicy
@@ -16,8 +17,9 @@ from tasks import duck
 from tasks.recoding.cells import read_set
 from tasks.recoding.labels import Labels, labels_of
 from tasks.sql import identifier, quoted_formula
-from tasks.types import Candidate, Recoded
+from tasks.types import Candidate, IntArray, Recoded
 
+MOST_TIMES = 1_024
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 RECODED = {
     Form.CONTAINS: "set of the equivalence class's values joined by '|'; '*' is the whole domain",
@@ -54,12 +56,14 @@ def stage(
 
 
 def _write_data(rows: Recoded, policy: ReleasePolicy, folder: Path) -> None:
-    frame = rows.cells
+    frame, times = rows.cells, rows.times
+    if times is not None:
+        frame, times = _in_pieces(frame, times)
     with duck.connection(threads=1) as con:  # one thread keeps the order of the rows and so the bytes
         con.register("published", frame)
         source = "published"
-        if rows.times is not None:
-            con.register("repeated", pd.DataFrame({"times": rows.times}))
+        if times is not None:
+            con.register("repeated", pd.DataFrame({"times": times}))
             each = "unnest(range(releasegate_repeated.times))"
             both = "published releasegate_rows POSITIONAL JOIN repeated releasegate_repeated"
             source = f"(SELECT releasegate_rows.*, {each} FROM {both})"
@@ -73,6 +77,19 @@ def _write_data(rows: Recoded, policy: ReleasePolicy, folder: Path) -> None:
             target = str(folder / f"data.{kind}").replace("'", "''")
             select = csv_rows("rows", frame, policy) if kind == "csv" else "FROM rows"
             con.execute(f"COPY ({select}) TO '{target}' ({options})")
+
+
+def _in_pieces(cells: pd.DataFrame, times: IntArray) -> tuple[pd.DataFrame, IntArray]:
+    """Return rows that stand for many as several that stand for 1,024 at most: DuckDB lists the copies of
+    2,048 rows at a time.
+    """
+    pieces = -(-times // MOST_TIMES)
+    if (pieces <= 1).all():
+        return cells, times
+    each = np.full(int(pieces.sum()), MOST_TIMES, dtype=np.int64)
+    last = np.cumsum(pieces)[pieces > 0] - 1
+    each[last] = (times - (pieces - 1) * MOST_TIMES)[pieces > 0]
+    return cells.take(np.repeat(np.arange(len(times)), pieces)), each
 
 
 def _as_texts(frame: pd.DataFrame) -> str:

@@ -20,6 +20,7 @@ from expectations.suite import LastRelease
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from release_store.records import Verdict
+from services.pipeline import make_rows
 from services.source import needs_no_rows
 from tasks.intake import frame, lengths
 from tasks.intake.read import read_table
@@ -30,6 +31,7 @@ from tasks.risk.evidence import Evidence
 from tasks.risk.published import read_classes
 from tasks.risk.record_classes import record_classes
 from tasks.risk.registry import assess
+from tasks.staging import stage as staging
 from tasks.staging.stage import stage
 from tasks.types import SourceTable
 from tasks.validation.check import validate
@@ -173,8 +175,6 @@ GATES: dict[str, Any] = {
     [("mondrian", "sets"), ("mondrian", "hierarchy"), ("full-domain", "full-domain")],
 )
 def test_the_same_files_and_gates(method: str, recoding: str, tmp_path: Path) -> None:
-    from services.pipeline import make_rows
-
     policy = policy_of(
         method={"name": method, "recoding": recoding},
         gates=GATES,
@@ -209,6 +209,27 @@ def test_the_same_files_and_gates(method: str, recoding: str, tmp_path: Path) ->
         assert one.value == pytest.approx(other.value)
 
 
+def test_rows_that_stand_for_many_are_written_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = policy_of()
+    rows = (
+        [("30", "Hull", "flu", "1")] * 40 + [("50", "Ely", "gout", "2")] * 7 + [("50", "Ely", "flu", "2")] * 8
+    )
+    source = read_both(tmp_path, text_of(rows), policy)[0]
+    files = []
+    for number, most in enumerate((1_024, 8, 7, 1)):
+        monkeypatch.setattr(staging, "MOST_TIMES", most)
+        made = make_rows(source, policy, bound_method(policy), [], "1")
+        folder = tmp_path / str(number)
+        stage(made.rows, policy, candidate_id="c", period="1", folder=folder, n_source=55)
+        files.append(
+            [(folder / name).read_bytes() for name in ("data.csv", "data.parquet", "datapackage.json")]
+        )
+    assert files[0] == files[1] == files[2] == files[3]
+    assert files[0][0].count(b"\n") == 56  # data.csv
+
+
 def test_the_tables_with_errors_are_those_of_the_rows(tmp_path: Path) -> None:
     """Rows are drawn by their numbers, of which each different row has as many as it stands for."""
     policy = policy_of(gates={"umr": {"max": 1}}, linkage={"ext_frac": [0.5], "seeds": 3, "errors": 0.3})
@@ -229,8 +250,6 @@ def test_the_tables_with_errors_are_those_of_the_rows(tmp_path: Path) -> None:
 
 
 def _classes(policy: ReleasePolicy, folder: Path, source: SourceTable) -> Any:
-    from services.pipeline import make_rows
-
     made = make_rows(source, policy, bound_method(policy), [], "1")
     name = folder / f"classes {source.rows is None}"
     stage(made.rows, policy, candidate_id="c", period="1", folder=name, n_source=source.n_rows)
