@@ -3,7 +3,7 @@
 Domingo-Ferrer and Mateo-Sanz's MDAV (fixed size k, groups grown in turn from both ends) with the condition
 on sensitive values of Zhang et al. (2007), as Hu et al. (2026, section 4.3) combine them. A group is
 the nearest k records to its seed; where these break the constraints, members are swapped for the
-nearest records that mend it. O(m^2 / k) for a leaf of m.
+nearest records that mend it. A group of a leaf with m different records costs O(m).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tasks.aggregation.rest import Straight
 from tasks.aggregation.swaps import repair_groups, shortfall
 from tasks.partitioning.constraints import Constraints
 from tasks.types import FloatArray, IntArray, Progress, no_progress
@@ -124,46 +125,47 @@ class _Leaf:
         alike = not np.ptp(self.points, axis=0).any() and self.rule.group_size is None
         if len(sizes) < 2 or alike or not self.local.group_holds(everyone):
             return [self.records]
-        grown, rest = self._grow(everyone, sizes)
+        grown, rest = self._grow(sizes)
         if not grown:
             return [self.records]
         return [self.records[group] for group in self._place(grown, rest)]
 
-    def _grow(self, rest: IntArray, sizes: list[int]) -> tuple[list[IntArray], IntArray]:
+    def _grow(self, sizes: list[int]) -> tuple[list[IntArray], IntArray]:
         """Grow groups from both ends; the last size is left, or more where no valid group can be grown."""
+        rest = self._everybody()
         grown: list[IntArray] = []
         seed: int | None = None
         for size in sizes[:0:-1]:
             if seed is None:
-                start = _farthest(self.points, rest, self.points[rest].mean(axis=0))
+                start = rest.farthest_from_centre()
             else:
                 start, seed = seed, None
-            group = self._nearest_valid(start, rest, size)
-            if group is None and self.rule.group_size is not None:
-                group = self._with_the_others_help(self._nearest(start, rest)[:size], grown)
+            nearest = rest.nearest(start, size)
+            group = taken = self._valid_group(nearest, rest)
             if group is None:
+                group, taken = self._with_the_others_help(nearest, grown), nearest
+            if group is None or taken is None:
                 break
-            taken = np.zeros(len(self.records), dtype=bool)
-            for each in (group, *grown):
-                taken[each] = True
             grown.append(group)
-            rest = np.flatnonzero(~taken)
+            rest.take(taken)
             if len(grown) % 2 == 1:
-                seed = _farthest(self.points, rest, self.points[start])
-        return grown, rest
+                seed = rest.farthest_from(start)
+        return grown, rest.records()
 
-    def _nearest_valid(self, start: int, rest: IntArray, size: int) -> IntArray | None:
-        """Return the records of `rest` nearest to `start`, itself first, that make a valid group."""
-        ordered = self._nearest(start, rest)
-        if self._valid(ordered[:size]):
-            return ordered[:size]
-        found = repair_groups(ordered[:size], ordered[size:], self.local, self.rule.max_sensitive_spread)
+    def _everybody(self) -> Straight:
+        """Return all records, those that are equal to points and constraints as one."""
+        limits = self.local
+        kind = [*(column.codes for column in self.columns), *(column.numbers for column in self.columns)]
+        kind += [limits.person, limits.weights]
+        return Straight.of(self.points, *(each for each in kind if each is not None))
+
+    def _valid_group(self, nearest: IntArray, rest: Straight) -> IntArray | None:
+        """Return a valid group: the nearest records to a seed, itself first, or with some of the others."""
+        if self._valid(nearest):
+            return nearest
+        others = rest.all_nearest(int(nearest[0]), len(nearest))[len(nearest) :]
+        found = repair_groups(nearest, others, self.local, self.rule.max_sensitive_spread)
         return found[0] if found is not None and self._valid(found[0]) else None
-
-    def _nearest(self, start: int, rest: IntArray) -> IntArray:
-        distance = _squared(self.points, rest, self.points[start])
-        distance[rest == start] = -1.0
-        return rest[np.argsort(distance, kind="stable")]
 
     def _valid(self, group: IntArray) -> bool:
         bound = self.rule.max_sensitive_spread
@@ -213,7 +215,7 @@ class _Leaf:
         """
         if self._valid(group):
             return group
-        if len(group) < self.limits.k or not grown:
+        if self.rule.group_size is None or len(group) < self.limits.k or not grown:
             return None
         changed = list(grown)
         number_of = np.full(len(self.records), -1)
@@ -275,7 +277,3 @@ class _Leaf:
 
 def _squared(points: FloatArray, records: IntArray, centre: FloatArray) -> FloatArray:
     return np.asarray(((points[records] - centre) ** 2).sum(axis=1))
-
-
-def _farthest(points: FloatArray, records: IntArray, centre: FloatArray) -> int:
-    return int(records[np.argmax(_squared(points, records, centre))])

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks.aggregation.mdav import fixed_size_groups, leaves_of, without
+from tasks.aggregation.mdav import fixed_size_groups, leaves_of
+from tasks.aggregation.rest import Rest
 from tasks.representation.manifold import distinct, geodesics
 from tasks.types import FloatArray, IntArray, Progress, no_progress
 
@@ -45,26 +46,26 @@ def _leaf_groups(points: FloatArray, k: int, neighbours: int) -> list[IntArray]:
     return fixed_size_groups(_Geodesic(geodesics(found.points, neighbours=neighbours), found.place), k)
 
 
-class _Geodesic:
-    """Distances (m, m) among the m places of records; the centre is the median of the records left."""
+class _Geodesic(Rest):
+    """Distances (m, m) among the points; the centre is the median of the records left."""
 
     def __init__(self, distance: FloatArray, place: IntArray) -> None:
-        self.records = np.arange(len(place))
+        super().__init__(place)
         self._distance = distance
-        self._place = place
-        self._left = place.copy()
         weight = np.bincount(place, minlength=len(distance)).astype(np.float64)
         self._sums = np.einsum("ij,j->i", distance, weight)
 
     def from_centre(self) -> FloatArray:
-        sums = self._sums[self._left]
-        median = self.records[sums == sums.min()].min()
-        return self.from_record(int(median))
+        """As `Rest` says."""
+        left = self.points[self.left > 0]
+        sums = self._sums[left]
+        median = self.first_of(left[sums == sums.min()])
+        return self.from_point(int(self._point_of[median]))
 
-    def from_record(self, record: int) -> FloatArray:
-        return np.asarray(self._distance[self._place[record]][self._left])
+    def from_point(self, point: int) -> FloatArray:
+        """As `Rest` says."""
+        return np.asarray(self._distance[point][self.points])
 
-    def remove(self, places: IntArray) -> None:
-        self._sums -= self._distance[:, self._left[places]].sum(axis=1)
-        self._left = without(self._left, places)
-        self.records = without(self.records, places)
+    def leave(self, places: IntArray) -> None:
+        """As `Rest` says."""
+        self._sums -= self._distance[:, self.points[places]].sum(axis=1)

@@ -64,40 +64,47 @@ def repair_groups(
     Return the group and the swaps (member, record), or None where the conditions cannot be met so.
     O(|outside| |group| m) a swap for m sensitive values.
     """
-    group, outside = group.copy(), outside.copy()
     swaps: list[tuple[int, int]] = []
+    record = np.concatenate([group, outside])
+    # Places in that order of the records inside, of whom a swap takes one's place, and of those outside.
+    inside, without = np.arange(len(group)), np.arange(len(group), len(record))
     short = float(shortfall(group, limits, max_spread))
     while short > 0:
-        found = _swap(group, outside, limits, max_spread, short, allowed)
+        found = _swap(record, inside, without, limits, max_spread, short, allowed)
         if found is None:
             return None
         place, other, short = found
-        swaps.append((int(group[place]), int(outside[other])))
-        group[place], outside[other] = outside[other], group[place]
-    return group, swaps
+        gone, came = inside[place], without[other]
+        swaps.append((int(record[gone]), int(record[came])))
+        inside[place] = came
+        without = np.delete(without, other)
+        without = np.insert(without, np.searchsorted(without, gone), gone)
+    return record[inside], swaps
 
 
 def _swap(
-    group: IntArray,
+    record: IntArray,
+    inside: IntArray,
     outside: IntArray,
     limits: Constraints,
     max_spread: float | None,
     short: float,
     allowed: Callable[[int, int], bool],
 ) -> tuple[int, int, float] | None:
-    """Return the places in `group` and `outside` of the next swap, and how far the group then is."""
+    """Return the places in `inside` and `outside` of the next swap, and how far the group then is."""
     tried: dict[tuple[int, ...], FloatArray] = {}
-    for other, record in enumerate(outside.tolist()):
+    group = record[inside]
+    for other, came in enumerate(record[outside].tolist()):
         # Records of equal sensitive values mend a group alike; numbers differ one by one.
-        key = tuple(int(c.codes[record]) if c.numbers is None else -1 - record for c in limits.columns)
+        key = tuple(int(c.codes[came]) if c.numbers is None else -1 - came for c in limits.columns)
         if key not in tried:
             with_it = np.repeat(group[None, :], len(group), axis=0)
-            np.fill_diagonal(with_it, record)
+            np.fill_diagonal(with_it, came)
             tried[key] = shortfall(with_it[1:], limits, max_spread)
         after = tried[key]
-        for place in np.lexsort([-np.arange(len(after)), after]).tolist():
+        for place in np.lexsort([-inside[1:], after]).tolist():
             if after[place] >= short - 1e-12:
                 break
-            if allowed(int(group[place + 1]), record):
+            if allowed(int(group[place + 1]), came):
                 return place + 1, other, float(after[place])
     return None

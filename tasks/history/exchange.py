@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from tasks.counting import numbers_from
 from tasks.history.cohorts import ABSENT, Cohorts
 from tasks.history.numbering import distinct_codes, number_codes, number_rows
 from tasks.types import BoolArray, IntArray
@@ -118,7 +119,7 @@ def _at_ends(by_value: csc_array, pairs: IntArray, left: IntArray, right: IntArr
     span = int(max(left.max(initial=0), right.max(initial=0))) + 1
     for column, ends in ((0, (left, right)), (1, (right, left))):
         number = np.repeat(np.arange(len(pairs)), n_with[pairs[:, column]])
-        spots = ranges(by_value.indptr[pairs[:, column]], n_with[pairs[:, column]])
+        spots = numbers_from(by_value.indptr[pairs[:, column]], n_with[pairs[:, column]])
         cohort = by_value.indices[spots]
         tails.append(number * span + ends[0][cohort])
         heads.append(number * span + ends[1][cohort])
@@ -130,9 +131,3 @@ def _at_ends(by_value: csc_array, pairs: IntArray, left: IntArray, right: IntArr
     return np.stack([np.concatenate(cohorts)[on_cycle], np.concatenate(gains)[on_cycle]], axis=1).astype(
         np.int64
     )
-
-
-def ranges(first: IntArray, length: IntArray) -> IntArray:
-    """Return first[0], first[0] + 1, ..., then those of first[1], and so on."""
-    before = np.concatenate([[0], np.cumsum(length)])
-    return np.repeat(first - before[:-1], length) + np.arange(before[-1])

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import csr_array, vstack
 
+from tasks.counting import numbers_from
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.exchange import ranges
 from tasks.history.highs import milp
 from tasks.history.numbering import distinct_codes
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -72,7 +72,7 @@ def widen(cohorts: Cohorts, question: IntArray, chosen: IntArray) -> tuple[IntAr
     asked, at = codes // cohorts.n_classes, codes % cohorts.n_classes
     incidence, n = cohorts.incidence, len(cohorts.size)
     many = np.diff(incidence.indptr)[at]
-    members = incidence.indices[ranges(incidence.indptr[at], many)].astype(np.int64)
+    members = incidence.indices[numbers_from(incidence.indptr[at], many)].astype(np.int64)
     found = distinct_codes(np.repeat(asked, many) * n + members, (int(question.max(initial=0)) + 1) * n)
     return found // n, found % n
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.counting import numbers_from
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.exchange import ranges
 from tasks.types import BoolArray, IntArray
 
 NOT_ASKED = np.iinfo(np.int32).max  # values of who is not in the release, or of whom it tells none
@@ -57,7 +57,7 @@ def values_at(key: IntArray, value: IntArray, wanted: IntArray) -> tuple[IntArra
     """Return the values that stand at some keys, `key` being in order: the place of each, and values."""
     first, end = (np.searchsorted(key, wanted, side) for side in ("left", "right"))
     n = end - first
-    return np.repeat(np.arange(len(wanted)), n), value[ranges(first, n)]
+    return np.repeat(np.arange(len(wanted)), n), value[numbers_from(first, n)]
 
 
 def row_values(

@@ -16,8 +16,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from tasks.counting import numbers_from
 from tasks.history.attribute import Attribute
-from tasks.history.exchange import ranges
 from tasks.history.search import counted_values
 from tasks.history.transient import values_at
 from tasks.types import FloatArray, IntArray
@@ -112,7 +112,7 @@ def uniform_buckets(records: Records, labels: IntArray) -> IntArray:
     buckets = np.unique(np.column_stack([labels[rows], seat[rows, 0]]), axis=0)
     first, end = (np.searchsorted(tuples[:, 0], buckets[:, 1], side) for side in ("left", "right"))
     bucket = np.repeat(np.arange(len(buckets)), end - first)
-    wanted = buckets[bucket, 0] * m + tuples[ranges(first, end - first), 1]
+    wanted = buckets[bucket, 0] * m + tuples[numbers_from(first, end - first), 1]
     key, of_key = np.unique(
         np.column_stack([labels[inside] * m + value[inside], row_value[inside]]), axis=0
     ).T

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from tasks.counting import numbers_from
 from tasks.history.attribute import Attribute
 from tasks.history.chains import Chains
 from tasks.history.cohorts import Cohorts, cohorts_of, published_of, values_shared, world_of
-from tasks.history.exchange import divisions, exchanged, ranges
+from tasks.history.exchange import divisions, exchanged
 from tasks.history.kept import Kept
 from tasks.history.outer import possible_by_two
 from tasks.history.search import (
@@ -243,7 +244,7 @@ def _pairs(search: Search, shared: csr_array, short: IntArray) -> tuple[IntArray
     n_have, n_may = np.diff(have.indptr), np.diff(may.indptr)
     place = np.repeat(np.arange(len(short)), n_have)
     one = np.repeat(have.indices.astype(np.int64), n_may[place])
-    other = may.indices[ranges(may.indptr[place], n_may[place])].astype(np.int64)
+    other = may.indices[numbers_from(may.indptr[place], n_may[place])].astype(np.int64)
     cohort = short[np.repeat(place, n_may[place])]
     apart = one != other
     cohort, low, high = cohort[apart], np.minimum(one, other)[apart], np.maximum(one, other)[apart]

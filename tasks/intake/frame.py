@@ -97,14 +97,16 @@ class FrameBuilder:
         rows = f"SELECT {self.selection} FROM {source} LIMIT {most + 1}"
         counted = f"SELECT *, count(*) AS releasegate_rows FROM ({rows}) GROUP BY ALL"
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {counted}")
-        return check_lengths(connection, into, self._texts, self._where)
+        return check_lengths(connection, into, self._columns_of_text, self._where)
 
     def longest_row(self, connection: duckdb.DuckDBPyConnection, source: str) -> int:
         """Return the bytes of text in the longest row of the relation `source`: `check_lengths`."""
-        return check_lengths(connection, f"(SELECT {self.selection} FROM {source})", self._texts, self._where)
+        return check_lengths(
+            connection, f"(SELECT {self.selection} FROM {source})", self._columns_of_text, self._where
+        )
 
     @property
-    def _texts(self) -> list[str]:
+    def _columns_of_text(self) -> list[str]:
         return [name for name in self.names if name not in self.native]
 
     def add(self, chunk: pd.DataFrame) -> None:

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from tasks.counting import counted
+from tasks.counting import counted, numbers_from
 from tasks.types import FloatArray, IntArray, PreparedTable, Reduction
 
 FEW = 0.7  # of the rows: with more distinct records it does not pay to look at them instead
@@ -78,7 +78,7 @@ def rows_of_records(rows: IntArray, records: IntArray) -> IntArray:
     """
     times = rows[records]
     starts = np.cumsum(rows)[records] - times
-    return np.repeat(starts - (np.cumsum(times) - times), times) + np.arange(int(times.sum()))
+    return numbers_from(starts, times)
 
 
 def _keys(table: PreparedTable) -> IntArray:

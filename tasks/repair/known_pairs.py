@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tasks.counting import numbers_from
 from tasks.geometry.overlaps import Overlaps
 from tasks.geometry.space import Boxes
 from tasks.types import BoolArray, IntArray
@@ -43,9 +44,9 @@ class KnownPairs:
         count[known] = np.diff(self._ends)[number[known]]
         ends = np.append(0, np.cumsum(count))
         places = np.empty(ends[-1], dtype=np.int32)
-        places[_ranges(ends[:-1][new], count[new])] = place
-        places[_ranges(ends[:-1][known], count[known])] = self._places[
-            _ranges(self._ends[:-1][number[known]], count[known])
+        places[numbers_from(ends[:-1][new], count[new])] = place
+        places[numbers_from(ends[:-1][known], count[known])] = self._places[
+            numbers_from(self._ends[:-1][number[known]], count[known])
         ]
         self._number = {key: one for one, key in enumerate(keys)}
         self._ends, self._places = ends, places
@@ -70,9 +71,3 @@ def _all_pairs(overlaps: Overlaps, boxes: Boxes) -> tuple[IntArray, IntArray]:
     nothing = np.empty(0, dtype=np.int64)
     lines, places = zip((nothing, nothing), *overlaps.pairs(boxes), strict=True)
     return np.concatenate(lines), np.concatenate(places)
-
-
-def _ranges(first: IntArray, count: IntArray) -> IntArray:
-    """Return the numbers of several ranges, one after the other."""
-    begin = np.cumsum(count) - count
-    return np.asarray(np.arange(count.sum()) + np.repeat(first - begin, count))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from release_store.records import EquivalenceClasses, PersonHashes
+from tasks.counting import numbers_from
 from tasks.geometry.space import Space
 from tasks.history.person_nesting import KnownClasses, disclosed_by, find_disclosures
 from tasks.history.persons import NOWHERE, Followed
@@ -52,7 +53,7 @@ class Nesting:
             np.unique((pair[:, None] * n_earlier + place)[place != NOWHERE]), n_earlier
         )
         first, end = self.starts[class_], self.starts[class_ + 1]
-        others = self.records[_ranges(first, end)]
+        others = self.records[numbers_from(first, end - first)]
         near = np.concatenate(
             [pair * n_records + members, np.repeat(of_pair, end - first) * n_records + others]
         )
@@ -150,12 +151,6 @@ def nesting_of(
         np.repeat(np.arange(len(earlier)), n_classes),
         required,
     )
-
-
-def _ranges(first: IntArray, end: IntArray) -> IntArray:
-    """Return the numbers from each of `first` (n,) to before its `end`, one after the other."""
-    length = end - first
-    return np.asarray(np.arange(length.sum()) + np.repeat(first - (np.cumsum(length) - length), length))
 
 
 def only_ones(person: IntArray, published: IntArray) -> BoolArray:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.aggregation.mdav import aggregate, leaves_of, without
+from tasks.aggregation.mdav import aggregate, leaves_of
 from tasks.types import FloatArray
 from tests.support.small import groups_of
 
@@ -77,15 +77,6 @@ def test_mdav_is_the_literal_one(points: FloatArray, k: int) -> None:
     assert found == slow_mdav(points, k)
     sizes = sorted(len(group) for group in found)
     assert len(points) < 2 * k or (sizes[0] >= k and sizes[-1] < 2 * k and all(s == k for s in sizes[:-1]))
-
-
-@given(st.integers(1, 30).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))
-def test_gaps_are_filled_from_the_end(case: tuple[int, set[int]]) -> None:
-    n, gone = case
-    left = without(np.arange(n), np.array(sorted(gone), dtype=np.int64))
-    assert sorted(left.tolist()) == sorted(set(range(n)) - gone)
-    stayed = [i for i in range(len(left)) if i not in gone]
-    assert left[stayed].tolist() == stayed
 
 
 def grouped(points: FloatArray, k: int) -> list[list[int]]:
