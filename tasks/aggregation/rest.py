@@ -1,7 +1,8 @@
 """The records of a leaf that are in no group yet: who is farthest, who is nearest, who leaves.
 
 Equal records may be one point that stands for as many: distances are taken to points, and whoever leaves a
-point is the first that is left there. Nothing that comes out differs from that of the records one by one.
+point is the first that is left there. Nothing that comes out differs from that of the records one by one, but
+for the rounding of a centre.
 """
 
 from __future__ import annotations

@@ -103,6 +103,7 @@ def texts(draw: st.DrawFn) -> str:
 several = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.integration
 @several
 @given(texts())
 def test_the_same_rows_findings_and_records(tmp_path: Path, text: str) -> None:
