@@ -18,6 +18,7 @@ from tests.e2e.browser import Browser, browser
 from tests.e2e.site import Site
 from tests.e2e.story import APPROVERS, SERIES, Story
 from tests.spec import docs_pages
+from tests.support.prefect_site import one_artifact
 
 FOLDER = docs_pages.ROOT / "docs" / "images"
 SETTLED = 10  # seconds until a page moves no more
@@ -43,7 +44,7 @@ def main(folder: Path) -> None:
 def _run(page: Browser, story: Story, folder: Path) -> None:
     """The run's page, and its gates in a table."""
     run = story.facts.runs["first"]["id"]
-    (gates,) = story.artifacts(f"gates-{SERIES}", run)
+    gates = one_artifact(story.artifacts(f"gates-{SERIES}", run))
     page.open_run(run)
     time.sleep(SETTLED)
     small(page, folder / "run.png")

@@ -12,6 +12,7 @@ import pytest
 from services.observability import lineage, logs
 from services.observability.notice_channels import COMMAND_VARIABLE
 from tests.support.front_desk import Desk
+from tests.support.prefect_site import one_artifact
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 Capture = pytest.CaptureFixture[str]
@@ -92,7 +93,7 @@ def test_a_run_that_publishes_is_told_to_everybody_who_watches(watched: Desk, ca
     assert notice["links"]["run_id"] == run_id
 
     artifacts = prefect("/artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run_id]}}})
-    (table,) = [one for one in artifacts if one["key"] == "stages-clinic"]
+    table = one_artifact([one for one in artifacts if one["key"] == "stages-clinic"])
     assert [row["stage"] for row in json.loads(table["data"])] == list(STAGES)
     assert "verdict.not_shown" not in events
     keys = ("gates-clinic", "verdict-clinic", "risk-utility-clinic")

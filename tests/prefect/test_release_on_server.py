@@ -9,6 +9,7 @@ import pytest
 
 from policy.errors import ReleaseGateError, TransientFailure
 from tests.support.front_desk import Desk
+from tests.support.prefect_site import one_artifact
 from tests.support.s3_server import S3
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -44,7 +45,7 @@ def test_a_run_and_its_stages_complete_and_the_gates_are_a_table(desk: Desk) -> 
     stages = stages_of(run)
     assert {"intake", "validation", "repair", "staging", "risk gate", "publication"} <= stages.keys()
     assert {stage["state_type"] for stage in stages.values()} == {"COMPLETED"}
-    (gates,) = ask("/artifacts/filter", {"artifacts": {"key": {"any_": ["gates-clinic"]}}})
+    gates = one_artifact(ask("/artifacts/filter", {"artifacts": {"key": {"any_": ["gates-clinic"]}}}))
     assert {row["verdict"] for row in json.loads(gates["data"])} == {"pass"}
     assert gates["flow_run_id"] == run["id"]
 

@@ -32,6 +32,18 @@ BUSY = 600
 T = TypeVar("T")
 
 
+def one_artifact(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the only artifact among those found: of one run, under one key, with one content.
+
+    Prefect's client sends an artifact again if a busy server does not answer in time, and the server then
+    keeps it twice.
+    """
+    assert found, "no artifact"
+    different = {(one["flow_run_id"], one["key"], one["data"]) for one in found}
+    assert len(different) == 1, f"{len(different)} different artifacts"
+    return found[0]
+
+
 class PrefectSite:
     """A free port, an environment for the commands, and the processes; `folder/logs` holds their words."""
 
