@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tasks.history import differencing as nested
 from tasks.history import intersection as comparison
-from tasks.risk.attacks.linkage import expected_risk, unique_match_rate
+from tasks.risk.attacks.linkage import Links, expected_risk, unique_match_rate
 from tasks.risk.gates.models.classes import entropies, largest_shares, spreads
-from tasks.types import Partition
+from tasks.types import IntArray, Partition
 from tasks.utility.ncp import ncp, scale_of
 from tests.support.small import (
     MIXED,
@@ -57,21 +57,22 @@ def same_models(made: Published, verdict: dict[str, Any]) -> None:
         assert spreads(made.classes, name, made.policy).min() == close(expected["e"])
 
 
+def same_linkage(links: Links, tables: list[IntArray], expected: dict[str, Any]) -> None:
+    err, umr = expected_risk(links, tables), unique_match_rate(links, tables)
+    assert (err.mean, err.std) == (close(expected["err_mean"]), close(expected["err_std"]))
+    assert (umr.mean, umr.std) == (close(expected["umr_mean"]), close(expected["umr_std"]))
+
+
 def same_measures(made: Published, verdict: dict[str, Any]) -> None:
     assert ncp(made.classes, scale_of(made.table, made.policy)) == close(verdict["ncp"])
     evidence = made.evidence()
-    for expected in verdict["linkage"]:
-        tables = evidence.tables(expected["ext_frac"])
-        err, umr = expected_risk(evidence.links, tables), unique_match_rate(evidence.links, tables)
-        assert (err.mean, err.std) == (close(expected["err_mean"]), close(expected["err_std"]))
-        assert (umr.mean, umr.std) == (close(expected["umr_mean"]), close(expected["umr_std"]))
     copies, wrong = evidence.external
-    assert copies.links is evidence.links
+    for expected in verdict["linkage"]:
+        frac = expected["ext_frac"]
+        same_linkage(evidence.links, evidence.tables(frac), expected)
+        same_linkage(copies.links, copies.draws[frac], expected)
     for expected in verdict["linkage_with_errors"]:
-        tables = wrong.draws[expected["ext_frac"]]
-        err, umr = expected_risk(wrong.links, tables), unique_match_rate(wrong.links, tables)
-        assert (err.mean, err.std) == (close(expected["err_mean"]), close(expected["err_std"]))
-        assert (umr.mean, umr.std) == (close(expected["umr_mean"]), close(expected["umr_std"]))
+        same_linkage(wrong.links, wrong.draws[expected["ext_frac"]], expected)
     for name, expected in verdict["sadr"].items():
         found = evidence.attack("all").sadr[name]
         if expected["max"] is None:
