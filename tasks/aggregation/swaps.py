@@ -51,34 +51,34 @@ def anybody(_member: int, _record: int) -> bool:
 
 def repair_groups(
     group: IntArray,
-    outside: IntArray,
+    others: IntArray,
     limits: Constraints,
     max_spread: float | None = None,
     allowed: Callable[[int, int], bool] = anybody,
 ) -> tuple[IntArray, list[tuple[int, int]]] | None:
-    """Swap members of `group` (nearest first; the first stays) for records of `outside` (nearest first).
+    """Swap members of `group` (nearest first; the first stays) for records of `others` (nearest first).
 
     Each swap takes the nearest record that brings the group nearer to its conditions, for the member of the
     value in excess that helps most, of several the farthest; `allowed(member, record)` may refuse it, and
     else takes note of it.
     Return the group and the swaps (member, record), or None where the conditions cannot be met so.
-    O(|outside| |group| m) a swap for m sensitive values.
+    O(|others| |group| m) a swap for m sensitive values.
     """
     swaps: list[tuple[int, int]] = []
-    record = np.concatenate([group, outside])
+    record = np.concatenate([group, others])
     # Places in that order of the records inside, of whom a swap takes one's place, and of those outside.
-    inside, without = np.arange(len(group)), np.arange(len(group), len(record))
+    inside, outside = np.arange(len(group)), np.arange(len(group), len(record))
     short = float(shortfall(group, limits, max_spread))
     while short > 0:
-        found = _swap(record, inside, without, limits, max_spread, short, allowed)
+        found = _swap(record, inside, outside, limits, max_spread, short, allowed)
         if found is None:
             return None
         place, other, short = found
-        gone, came = inside[place], without[other]
+        gone, came = inside[place], outside[other]
         swaps.append((int(record[gone]), int(record[came])))
         inside[place] = came
-        without = np.delete(without, other)
-        without = np.insert(without, np.searchsorted(without, gone), gone)
+        outside = np.delete(outside, other)
+        outside = np.insert(outside, np.searchsorted(outside, gone), gone)
     return record[inside], swaps
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.history.cohorts import ABSENT, Cohorts
-from tasks.history.numbering import stable_order
+from tasks.sorting import stable_order
 from tasks.types import IntArray
 
 AT_ONCE = 200_000  # changes that are checked at once
@@ -56,7 +56,7 @@ class Kept:
         )
         n_values = int(max(value.max(initial=-1), taken.max(initial=-1))) + 1
         codes = cohorts.number * n_values + value
-        members = stable_order(codes, len(cohorts.size) * n_values)
+        members = stable_order(codes)
         order = np.lexsort((taken, cohort, world))
         world, cohort, taken, more = world[order], cohort[order], taken[order], more[order]
         # Of each cohort in a world as many take a value as give one up: in order, one by one.

@@ -1,12 +1,12 @@
-"""Distinct numbers and orders of codes, by tables and by sorting numbers alone."""
+"""Distinct numbers and random orders of codes, by tables and by sorting numbers alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tasks.sorting import BITS, stable_order
 from tasks.types import IntArray
 
-BITS = 63  # of a number that is not negative
 MANTISSA = 53  # bits of a random number of numpy
 LONGER = 8  # the table than the numbers, at most; a longer one costs more than sorting
 
@@ -59,23 +59,6 @@ def distinct_codes(codes: IntArray, span: int) -> IntArray:
     return np.flatnonzero(there)
 
 
-def stable_order(codes: IntArray, span: int) -> IntArray:
-    """Return what sorts codes from 0 to under `span`, (n,); equal ones stay in their order. O(n log n).
-
-    Codes and their places are sorted as one number, in a tenth of the time of a stable `np.argsort`.
-    """
-    shift = len(codes).bit_length()
-    width = BITS - shift
-    if span > 1 << width:  # not one number of so many bits: the lower ones first
-        order = stable_order(codes & ((1 << width) - 1), 1 << width)
-        return order[stable_order(codes[order] >> width, ((span - 1) >> width) + 1)]
-    both = codes << shift
-    both |= np.arange(len(codes))
-    both.sort()
-    both &= (1 << shift) - 1
-    return both
-
-
 def random_order(codes: IntArray, span: int, rng: np.random.Generator) -> IntArray:
     """Return what sorts codes from 0 to under `span`, (n,); equal ones in an order that is drawn.
 
@@ -84,7 +67,7 @@ def random_order(codes: IntArray, span: int, rng: np.random.Generator) -> IntArr
     drawn = (rng.random(len(codes)) * 2.0**MANTISSA).astype(np.int64)
     high = min(max(BITS - len(codes).bit_length() - (span - 1).bit_length(), 0), MANTISSA)
     keys = codes << high | drawn >> (MANTISSA - high)
-    order = stable_order(keys, span << high)
+    order = stable_order(keys)
     keys = keys[order]
     same = np.flatnonzero(keys[1:] == keys[:-1])  # few, whose lower bits decide
     if len(same):

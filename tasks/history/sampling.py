@@ -37,7 +37,8 @@ from scipy.sparse.csgraph import connected_components
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, cohorts_of
 from tasks.history.exchange import arcs_on_cycles, divisions
-from tasks.history.numbering import number_codes, numbered_codes, random_order, stable_order
+from tasks.history.numbering import number_codes, numbered_codes, random_order
+from tasks.sorting import stable_order
 from tasks.types import BoolArray, FloatArray, IntArray
 
 UNSETTLED = 0.2  # of the sweeps at first: they lie too near the known world, and are not counted
@@ -105,12 +106,12 @@ class Chain:
         cohorts = cohorts_of(classes)
         self.cohort, self.n_present = cohorts.number, cohorts.n_present[cohorts.number]
         self._n_cohorts = len(cohorts.size)
-        self._by_cohort = stable_order(self.cohort, self._n_cohorts)
+        self._by_cohort = stable_order(self.cohort)
         self._place = cohorts.place[cohorts.number]
         self.sides = divisions(cohorts)
         subject, release = np.nonzero(self._place != ABSENT)
         number = self._place[subject, release]
-        order = stable_order(number, cohorts.n_classes)
+        order = stable_order(number)
         # Who is in which class, class by class, and the tuples that are published there.
         self._member, self._class = subject[order], number[order]
         self._start = np.searchsorted(self._class, np.arange(cohorts.n_classes + 1))
@@ -185,7 +186,7 @@ class Chain:
         # Arrows by the end that they lead from, whose number no cycle changes.
         degree = np.bincount(tail, minlength=n_ends)
         now = head.copy()
-        arrows, heads, begin = stable_order(tail, n_ends).data, now.data, tail.data
+        arrows, heads, begin = stable_order(tail).data, now.data, tail.data
         first, many = (np.cumsum(degree) - degree).data, degree.data
         most = 2 + 2 * len(tail) // (1 + math.isqrt(int((degree > 0).sum())))
         for _ in range(self._random.randrange(most)):

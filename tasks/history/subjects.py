@@ -12,10 +12,11 @@ from release_store.person_values import NotOpened, PersonValues, open_values
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.attribute import Attribute, Counting
 from tasks.history.cohorts import ABSENT
-from tasks.history.numbering import number_rows, stable_order
+from tasks.history.numbering import number_rows
 from tasks.history.signatures import NONE
 from tasks.history.transient import Transient
 from tasks.privacy.similar import together
+from tasks.sorting import stable_order
 from tasks.types import BoolArray, FloatArray, IntArray
 
 
@@ -165,7 +166,7 @@ def subjects_of(
     person = _persons(releases)
     place = np.concatenate([each.place for each in releases])
     value, described = tuples_of(releases, attributes, counting or {}, beside)
-    order = stable_order(person * len(releases) + release, len(person) * len(releases))
+    order = stable_order(person * len(releases) + release)
     twice = (np.diff(person[order]) == 0) & (np.diff(release[order]) == 0)
     if twice.any():
         raise Unfit("somebody has several rows in one release")

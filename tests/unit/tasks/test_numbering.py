@@ -39,17 +39,6 @@ def test_rows_are_numbered_in_the_order_of_their_columns(rows: list[tuple[int, .
         assert (number.tolist(), len(any_of)) == ([0] * len(codes), min(len(codes), 1))
 
 
-@pytest.mark.parametrize("bits", [12, 20, 63])
-@pytest.mark.parametrize("span", [1, 7, 300, 70_000])
-def test_equal_codes_stay_in_their_order(monkeypatch: pytest.MonkeyPatch, bits: int, span: int) -> None:
-    """Where few bits are sorted at once, several rounds are needed."""
-    monkeypatch.setattr(numbering, "BITS", bits)
-    for n in (0, 1, 500):
-        codes = np.random.default_rng(n).integers(0, span, n)
-        expected = np.argsort(codes, kind="stable")
-        assert numbering.stable_order(codes, span).tolist() == expected.tolist()
-
-
 @pytest.mark.parametrize("bits", [20, 63])
 def test_equal_codes_are_ordered_by_what_is_drawn(monkeypatch: pytest.MonkeyPatch, bits: int) -> None:
     monkeypatch.setattr(numbering, "BITS", bits)

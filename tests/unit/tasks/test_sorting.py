@@ -24,3 +24,15 @@ def test_the_order_is_that_of_a_stable_argsort(few: int, numbers: list[int]) -> 
         patched.setattr(sorting, "FEW", few)
         found = stable_order(key)
     assert found.tolist() == np.argsort(key, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("bits", [12, 20, 63])
+@pytest.mark.parametrize("span", [1, 7, 300, 70_000])
+def test_numbers_that_do_not_fit_beside_their_places_are_sorted_in_rounds(
+    monkeypatch: pytest.MonkeyPatch, bits: int, span: int
+) -> None:
+    monkeypatch.setattr(sorting, "BITS", bits)
+    monkeypatch.setattr(sorting, "FEW", 0)
+    for n in (1, 2, 500):
+        key = np.random.default_rng(n).integers(-5, span - 5, n)
+        assert stable_order(key).tolist() == np.argsort(key, kind="stable").tolist()
