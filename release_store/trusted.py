@@ -55,6 +55,7 @@ _FINDINGS = {
     "spill_limit": "should be a size, such as 50 GiB",
 }
 _REGION = re.compile(r"[a-z0-9-]{1,63}")
+_HOST = re.compile(r"[A-Za-z0-9_.:%-]+")  # a name, or an address of IPv4 or IPv6
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LEAST_MEMORY = 64 << 20  # bytes: with less, DuckDB cannot even read a file in two threads
 MOST_MEMORY = 1 << 50  # bytes: more than a machine has; DuckDB refuses what is not below 2 ** 64
@@ -199,9 +200,9 @@ def _absolute(written: str, where: str) -> Path:
 
 def _cluster(engine: _Engine, where: str, owners: Collection[int]) -> Cluster:
     """Return the cluster, to which rows go under TLS alone: on one machine too, other accounts could join."""
-    if not engine.address.startswith("tls://") or not _has_port(engine.address):
+    if not _is_host_and_port(engine.address):
         raise UsageError(
-            f"'{engine.address}' is not tls://HOST:PORT",
+            "is not tls://HOST:PORT",
             where=f"{where}.address",
             hint="Only TLS keeps others out of the cluster: docs/scale.md says how to make its files.",
         )
@@ -259,12 +260,15 @@ def _is_endpoint(address: str) -> bool:
     return bool(host) and written in (f"https://{shown}{port}", f"http://{shown}{port}")
 
 
-def _has_port(address: str) -> bool:
+def _is_host_and_port(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        return bool(parts.hostname and parts.port and parts.netloc == address.removeprefix("tls://"))
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         return False
+    shown = f"[{host}]" if ":" in host else host
+    written = address.startswith("tls://") and address.casefold() == f"tls://{shown}:{port}"
+    return bool(_HOST.fullmatch(host) and port and written)
 
 
 def _document(root: Path, path: Path) -> Any:
@@ -288,4 +292,6 @@ def _validated(document: Any, path: Path) -> _File:
         field = ".".join(display_name(str(part)) for part in first["loc"])
         known = _FINDINGS.get(field.split(".", maxsplit=1)[0], _TEXTS)
         finding = "unknown field" if first["type"] == "extra_forbidden" else known
+        if not field:
+            finding = "should have settings by name, such as memory_limit: 2 GiB"
         raise UsageError(finding, where=f"{path}: {field}" if field else str(path), hint=_HINT) from None

@@ -31,6 +31,7 @@ from services.checking.values import value_findings
 from services.trust import trusted_in
 from tasks.intake import lengths
 from tasks.intake.cell_table import Cells, cells_of
+from tasks.intake.database import allowed_memory, memory_hint
 from tasks.intake.source import TableSource
 
 
@@ -113,9 +114,7 @@ def _table(
             _check_rows(cells, policy)
             return (cells.rows, len(cells.names)), _of_cells(cells, policy, period, _first_place(source))
     except duckdb.OutOfMemoryException:
-        problem = InputError(
-            "needs more memory than it may take", where=source.where, hint="Split the table, or free memory."
-        )
+        problem = InputError(f"needs more than {allowed_memory()}", where=source.where, hint=memory_hint())
     except duckdb.Error as error:  # its text may quote a cell
         said = f"cannot be checked ({type(error).__name__})"
         problem = InputError(said, where=source.where, hint="The file may be damaged: export it again.")

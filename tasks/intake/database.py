@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from policy.trusted import Memory
+from policy.trusted import TRUSTED_FILE, Memory
 from tasks.memory import mebibytes, memory_in_use, set_memory
 
 MEMORY_LIMIT = "50%"  # of the machine's, where the store's owner sets no limit
@@ -14,6 +14,15 @@ def allowed_memory(memory: Memory | None = None) -> str:
     """Return in words how much memory such a database may take."""
     limit = (memory or memory_in_use()).limit
     return f"{MEMORY_LIMIT} of the memory" if limit is None else f"the {mebibytes(limit)} of memory_limit"
+
+
+def memory_hint() -> str:
+    """Return how to make room for a table in such a database."""
+    memory = memory_in_use()
+    if memory.limit is None:
+        return "Free memory" + ("." if memory.spill else f", or name a folder as spill in {TRUSTED_FILE}.")
+    more = f"Give more as memory_limit in {TRUSTED_FILE}"
+    return more + ("." if memory.spill else ", or name a folder as spill there.")
 
 
 def own_database(memory: Memory | None = None) -> duckdb.DuckDBPyConnection:

@@ -21,7 +21,7 @@ from tasks.intake.csv_file import (
     rejected_row,
     select_csv,
 )
-from tasks.intake.database import allowed_memory
+from tasks.intake.database import allowed_memory, memory_hint
 from tasks.intake.excel import excel_rows
 from tasks.intake.parquet_file import check_parquet, select_parquet
 from tasks.intake.postgres_rows import select_postgres
@@ -174,5 +174,5 @@ def file_problem(error: duckdb.Error, table: SealedFile, *, is_text: bool) -> tu
             "Save the file with one kind of line end.",
         )
     if isinstance(error, duckdb.OutOfMemoryException):
-        return f"needs more than {allowed_memory()}", "Split the table, or free memory."
+        return f"needs more than {allowed_memory()}", memory_hint()
     return f"cannot be read ({type(error).__name__})", "The file may be damaged: export it again."

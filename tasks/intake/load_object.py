@@ -12,7 +12,7 @@ from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.columns import check_distinct, display_column
-from tasks.intake.database import allowed_memory
+from tasks.intake.database import allowed_memory, memory_hint
 from tasks.intake.table_object import WHERE, TableObject
 from tasks.memory import spill_failure
 from tasks.sql import identifier
@@ -44,7 +44,7 @@ def load_object(
         return _digest(connection, name, [one for one in columns if one not in set(policy.roles.dropped)])
     except duckdb.OutOfMemoryException as error:
         failure = spill_failure(error, connection)
-        finding, hint = f"needs more than {allowed_memory()}", "Split the table, or free memory."
+        finding, hint = f"needs more than {allowed_memory()}", memory_hint()
     except (InputError, MemoryError):
         raise
     except Exception as error:  # of DuckDB, and of whatever stands behind the stream

@@ -57,7 +57,7 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
         ("packages: [3]", "should be a list of texts", ": packages.0"),
         ("everything: true", "unknown field", ": everything"),
         ("\xa0thing: true", "unknown field", ": \\xa0thing"),
-        ("- /data", "should be a list of texts", ""),
+        ("- /data", "should have settings by name", ""),
         ("folders: [", "", ""),
         ("memory_limit: 2", "should be a size, such as 2 GiB", ": memory_limit"),
         ("memory_limit: plenty", "'plenty' is not a size", ": memory_limit"),
@@ -81,7 +81,18 @@ def test_folders_and_packages_are_read(root: Path, tmp_path: Path) -> None:
         (f"engine: {{name: dask, address: 'tls://h:1', {FILES}}}", "is not an absolute", ": engine.ca"),
         *(
             (f"engine: {{name: dask, address: '{address}', {FILES}}}", "tls://HOST:PORT", ": engine.address")
-            for address in ("tcp://127.0.0.1:8786", "tls://h", "tls://h:x", "tls://:1", "tls://h:1/a", "h:1")
+            for address in (
+                *(
+                    "tcp://127.0.0.1:8786",
+                    "tls://h",
+                    "tls://h:x",
+                    "tls://h:0",
+                    "tls://:1",
+                    "tls://h:1/a",
+                    "h:1",
+                ),
+                *("tls://ada:word@h:1", "tls://a b:1", "tls://[a b]:1"),
+            )
         ),
         ("s3: s3://tables", "should have a list of prefixes", ": s3"),
         ("s3: {prefixes: s3://tables}", "should have a list of prefixes", ": s3.prefixes"),

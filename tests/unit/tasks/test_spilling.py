@@ -22,7 +22,7 @@ from policy.errors import TransientFailure
 from policy.model import ReleasePolicy
 from policy.trusted import Memory
 from tasks import duck, memory, spill_files
-from tasks.intake.database import own_database
+from tasks.intake.database import memory_hint, own_database
 from tasks.risk.published import read_classes, read_rows, row_classes
 from tasks.spill_files import SpillFailed, SpillFile, SpillRoom
 from tasks.staging.stage import stage
@@ -57,6 +57,20 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(SpillFile, "write", counted)
     return sizes
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        (Memory(), "Free memory, or name a folder as spill in trusted.yaml."),
+        (Memory(spill=Path("/srv/spill")), "Free memory."),
+        (Memory(LITTLE), "Give more as memory_limit in trusted.yaml, or name a folder as spill there."),
+        (Memory(LITTLE, Path("/srv/spill")), "Give more as memory_limit in trusted.yaml."),
+    ],
+)
+def test_a_hint_names_what_is_not_set(given: Memory, hint: str) -> None:
+    memory.use_memory(given)
+    assert memory_hint() == hint
 
 
 def digest(columns: Mapping[str, NDArray[Any]]) -> str:
