@@ -15,7 +15,7 @@ CHUNK = 1_000_000
 def stable_order(key: NDArray[np.signedinteger]) -> IntArray:
     """Return the places of `key` (n,) in ascending order of their numbers, equal ones in their own order.
 
-    The same as a stable `argsort`, in a tenth of the time: few numbers are counted, and of more, each is
+    The same as a stable `argsort`, in less time: few numbers are counted, and of more, each is
     sorted together with its place as one number; where both do not fit into 63 bits, its lower bits first.
     O(n log n).
     """
