@@ -205,11 +205,11 @@ class _Sent:
 def test_an_address_that_nobody_answers_is_told(
     table: PreparedTable, policy: ReleasePolicy, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tls://127.0.0.1:{free.getsockname()[1]}"
     monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", 0.5)
-    error = refused(table, policy, replace(cluster, address=address), decide)
+    with socket.socket() as bound:  # a port that is taken, and at which nobody listens
+        bound.bind(("127.0.0.1", 0))
+        address = f"tls://127.0.0.1:{bound.getsockname()[1]}"
+        error = refused(table, policy, replace(cluster, address=address), decide)
     assert error.message.startswith(f"no Dask scheduler answers at {address}")
     assert isinstance(error, TransientFailure)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,8 @@ def only_one_is_published(desk: Desk) -> bool:
 def test_what_a_run_leaves_at_the_gate_is_settled_and_the_next_one_publishes(
     desk: Desk, tmp_path: Path
 ) -> None:
-    killed(desk, Site(tmp_path / "site").serverless, "risk gate")
+    with closing(Site(tmp_path / "site")) as nobody:
+        killed(desk, nobody.serverless, "risk gate")
     assert [one.state for one in desk.store.candidates()] == [CandidateState.FAILED]
     with plain_prefect():
         assert main(words(desk)) == 0

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,8 @@ def test_the_release_is_made_without_it(desk: Desk, own_site: Site, stage: str) 
 
 
 def test_a_server_that_never_answers_is_told_in_a_line(desk: Desk, tmp_path: Path) -> None:
-    nobody = Site(tmp_path / "site")  # nothing was started at its address
-    code, out, err = ended(started(desk, nobody.environment, "no stage is begun"))
+    with closing(Site(tmp_path / "site")) as nobody:  # nothing was started at its address
+        code, out, err = ended(started(desk, nobody.environment, "no stage is begun"))
     assert (code, out) == (1, "")
     address = nobody.environment["PREFECT_API_URL"].removesuffix("/api")
     assert err.splitlines()[-2:] == [

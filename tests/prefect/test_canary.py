@@ -260,13 +260,15 @@ def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         "PREFECT_LOGGING_LEVEL": "DEBUG",
         "PREFECT_SERVER_LOGGING_LEVEL": "DEBUG",
     }
-    server = PrefectSite(folder, environment)
-    environment["PREFECT_API_URL"] = f"{server.address}/api"
-    server.begin(
-        "server", [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", server.port], folder
-    )
-    server.until("the server's start", server.healthy)
-    with (folder / "out.txt").open("wb") as out, (folder / "err.txt").open("wb") as err:
+    with (
+        contextlib.closing(PrefectSite(folder, environment)) as server,
+        (folder / "out.txt").open("wb") as out,
+        (folder / "err.txt").open("wb") as err,
+    ):
+        environment["PREFECT_API_URL"] = f"{server.address}/api"
+        command = [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", server.port]
+        server.begin("server", command, folder)
+        server.until("the server's start", server.healthy)
         process = subprocess.Popen(
             [sys.executable, "driver.py"],
             cwd=folder,
@@ -280,7 +282,6 @@ def aftermath(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         finally:
             with contextlib.suppress(ProcessLookupError):  # what it began outlives a crash
                 os.killpg(process.pid, signal.SIGKILL)
-            server.close()
     assert json.loads((folder / "exits.json").read_text()) == [code for *_, code in told]
     return folder
 

@@ -45,12 +45,15 @@ def one_artifact(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 class PrefectSite:
-    """A free port, an environment for the commands, and the processes; `folder/logs` holds their words."""
+    """A port, an environment for the commands, and the processes; `folder/logs` holds their words."""
 
     def __init__(self, folder: Path, environment: dict[str, str], word: str = "") -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        # The socket stays bound and never listens: the server may listen at its port, also when it is
+        # started again, and no connection or other server of this machine is given that port in between.
+        self._bound = socket.socket()
+        self._bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._bound.bind(("127.0.0.1", 0))
+        self.port = str(self._bound.getsockname()[1])
         self.folder = folder
         self.address = f"http://127.0.0.1:{self.port}"
         self.environment = environment
@@ -85,9 +88,10 @@ class PrefectSite:
         return len(family)
 
     def close(self) -> None:
-        """Kill everything, the last that was started first."""
+        """Kill everything, the last that was started first, and give the port back."""
         for name in list(self.running)[::-1]:
             self.kill(name)
+        self._bound.close()
 
     def listens(self, name: str) -> set[str]:
         """Return the addresses at which what was started under a name, or a child of it, listens."""
