@@ -1,7 +1,7 @@
 """The kinds of tests and their rules: which a test is of, and how long one of the fast kind may take.
 
 The folder of a test says of which kind it is, unless a mark names another. Those of `unit` and `spec` are
-fast: at most 2 CPU seconds for its body. `make test` fails one that takes over three times that, since other
+fast: at most 2 CPU seconds for its body. `make test` fails one that takes over five times that, since other
 processes may share its core and cache, and more on a processor that is slower now.
 """
 
@@ -43,8 +43,9 @@ GAINS = (
 )
 LIMIT_VARIABLE = "RELEASEGATE_TEST_CPU_SECONDS"
 # How much longer work takes where other processes share the core and the cache, which `_work` does not show.
-# Measured: a test of 2.6 CPU seconds took 4.5 in a whole run.
-SHARED = 3.0
+# Measured: a test of 2.6 CPU seconds took 4.5 in a whole run. A release of 75 CPU seconds took 195 on a
+# machine where `_work` took no longer.
+SHARED = 5.0
 REFERENCE_SECONDS = 0.1  # measured: 0.07 to 0.13 on two cores, idle and busy
 _HEAVY = ("great_expectations", "prefect.flows", "torch", "sklearn.cluster", "altair")
 

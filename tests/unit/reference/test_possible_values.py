@@ -123,6 +123,9 @@ def held_against_brute_force(
     return n_people, n_pinned
 
 
+N_SERIES = [100, pytest.param(1000, marks=pytest.mark.nightly)]
+
+
 @pytest.mark.parametrize("more", [-1, 1])
 def test_bounds_and_verdicts_are_true_where_an_attribute_keeps_more_or_fewer_values(more: int) -> None:
     n_people, n_pinned = held_against_brute_force(range(50), more=more)
@@ -213,9 +216,10 @@ def test_bounds_and_verdicts_are_true_of_three_hundred_small_series(part: int) -
     assert 0 < n_pinned < n_people
 
 
+@pytest.mark.parametrize("n_series", N_SERIES)
 @pytest.mark.parametrize("most_whole", [neighbourhood.MOST_WHOLE, 0])
 def test_bounds_are_true_where_the_linear_program_is_solved_first(
-    monkeypatch: pytest.MonkeyPatch, most_whole: int
+    monkeypatch: pytest.MonkeyPatch, most_whole: int, n_series: int
 ) -> None:
     """Without a search of all whole numbers somebody may stay undecided, and nobody is told wrongly.
 
@@ -236,15 +240,16 @@ def test_bounds_are_true_where_the_linear_program_is_solved_first(
         return known, np.zeros(len(problem.whole), dtype=bool), np.ones(len(problem.whole), dtype=bool)
 
     monkeypatch.setattr(solving, "worlds_of_wishes", of_nobody)
-    held_against_brute_force(range(300), decided=False, limits=Limits(pairs=0, visits=0))
+    held_against_brute_force(range(n_series), decided=False, limits=Limits(pairs=0, visits=0))
     assert any(one is not None for one in solved)
 
 
+@pytest.mark.parametrize("n_series", N_SERIES)
 @pytest.mark.parametrize(
     "limits", [Limits(), Limits(questions=3), Limits(variables=30)], ids=["many", "three", "few variables"]
 )
 def test_bounds_and_verdicts_are_true_however_many_questions_are_asked_at_once(
-    monkeypatch: pytest.MonkeyPatch, limits: Limits
+    monkeypatch: pytest.MonkeyPatch, limits: Limits, n_series: int
 ) -> None:
     n_answered: list[int] = []
     n_ruled_out: list[int] = []
@@ -262,13 +267,14 @@ def test_bounds_and_verdicts_are_true_however_many_questions_are_asked_at_once(
     monkeypatch.setattr(worlds, "possible_by_two", lambda *told: told[2])
     monkeypatch.setattr(solving, "worlds_of_wishes", answers)
     monkeypatch.setattr(solving, "hopeless", none)
-    held_against_brute_force(range(300), limits=replace(limits, pairs=0, visits=0))
-    assert sum(n_answered) > 4
+    held_against_brute_force(range(n_series), limits=replace(limits, pairs=0, visits=0))
+    assert sum(n_answered) > 0
     assert sum(n_ruled_out) > 20
 
 
+@pytest.mark.parametrize("n_series", N_SERIES)
 def test_bounds_and_verdicts_are_true_where_many_are_ruled_out_together(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, n_series: int
 ) -> None:
     n_ruled_out: list[int] = []
 
@@ -280,8 +286,8 @@ def test_bounds_and_verdicts_are_true_where_many_are_ruled_out_together(
     monkeypatch.setattr(worlds, "possible_by_two", lambda *told: told[2])
     monkeypatch.setattr(solving, "OVERLAP", 0)
     monkeypatch.setattr(solving, "hopeless_together", none)
-    held_against_brute_force(range(300), limits=Limits(pairs=0, visits=0))
-    assert sum(n_ruled_out) > 20
+    held_against_brute_force(range(n_series), limits=Limits(pairs=0, visits=0))
+    assert sum(n_ruled_out) > 10
 
 
 @pytest.mark.nightly

@@ -309,6 +309,7 @@ def test_who_is_missing_from_two_releases_is_found(tmp_path: Path) -> None:
 rows_of_three = st.lists(st.lists(st.integers(1, 4), min_size=5, max_size=5), min_size=3, max_size=3)
 
 
+@pytest.mark.integration  # each example makes three releases
 @given(rows_of_three.filter(lambda found: not exposed(np.diff(found[:2], axis=0), 2, 9).any()))
 def test_the_repair_hides_who_is_missing_from_several(totals: list[list[int]]) -> None:
     policy = small_policy(AGE, privacy={"k": 9, "l": 2}, gates={"suppression": {"max": 1.0}})
