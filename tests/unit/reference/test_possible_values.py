@@ -123,7 +123,7 @@ def held_against_brute_force(
     return n_people, n_pinned
 
 
-N_SERIES = [100, pytest.param(1000, marks=pytest.mark.nightly)]
+N_SERIES = [150, pytest.param(1000, marks=pytest.mark.nightly)]
 
 
 @pytest.mark.parametrize("more", [-1, 1])
@@ -268,7 +268,7 @@ def test_bounds_and_verdicts_are_true_however_many_questions_are_asked_at_once(
     monkeypatch.setattr(solving, "worlds_of_wishes", answers)
     monkeypatch.setattr(solving, "hopeless", none)
     held_against_brute_force(range(n_series), limits=replace(limits, pairs=0, visits=0))
-    assert sum(n_answered) > 0
+    assert sum(n_answered) > 1
     assert sum(n_ruled_out) > 20
 
 
@@ -287,7 +287,7 @@ def test_bounds_and_verdicts_are_true_where_many_are_ruled_out_together(
     monkeypatch.setattr(solving, "OVERLAP", 0)
     monkeypatch.setattr(solving, "hopeless_together", none)
     held_against_brute_force(range(n_series), limits=Limits(pairs=0, visits=0))
-    assert sum(n_ruled_out) > 10
+    assert sum(n_ruled_out) > 20
 
 
 @pytest.mark.nightly
