@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from release_store.approval.authentication import (
 from release_store.approval.questions import Question, questions_in
 from release_store.approval.reviewers import load_reviewers
 from release_store.audit import log as audit
+from release_store.audit.replay import ReplayedLog
 from release_store.db import changes, queries
 from release_store.db.classes import classes_digest, read_classes
 from release_store.db.connection import connect
@@ -30,6 +31,7 @@ from release_store.records import (
     Release,
     Validation,
 )
+from release_store.verification.rows_and_log import trusted_log
 
 
 class StoreReader:
@@ -140,7 +142,7 @@ class StoreReader:
         """
         with connect(self.root) as con:
             found = [(one, read_classes(con, one.candidate_id)) for one in queries.releases(con, series)]
-            logged = queries.logged_publications(con)
+            logged = _published(trusted_log(con, self.root), {one.candidate_id: series for one, _ in found})
         missing = sorted(
             name
             for name, (of, _) in logged.items()
@@ -215,7 +217,8 @@ class StoreReader:
         None where none are kept. Raises VerificationFailed if some differ from the staged ones.
         """
         with connect(self.root) as con:
-            return [read_people(con, one.candidate_id) for one in queries.releases(con, series)]
+            log = trusted_log(con, self.root)
+            return [read_people(con, one.candidate_id, log) for one in queries.releases(con, series)]
 
     def people_in_common(self, candidate_id: str) -> PeopleInCommon | None:
         """Return how many of a candidate's people were in each earlier release; None if they are not kept."""
@@ -250,3 +253,15 @@ class StoreReader:
         """Return the events of those actions that follow number `after`, in order."""
         with connect(self.root) as con:
             return audit.read_events_of(con, actions, after)
+
+
+def _published(log: ReplayedLog, made: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return for each release that the log tells of its series and the digest of its classes.
+
+    The first stores did not log the series: it is that of the candidate, by `made`.
+    """
+    said = {name: one.publications()[0] for name, one in log.releases.items() if one.published}
+    return {
+        name: (str(one.get("series") or made.get(one.get("candidate", ""), "")), str(one.get("classes")))
+        for name, one in said.items()
+    }

@@ -50,6 +50,20 @@ def may(act: Act, state: C | R) -> bool:
     return any(state is one for one in WHEN[act])
 
 
+def follows(states: type[C | R], before: object, after: object) -> bool:
+    """Tell whether the log may take a candidate or release from the state `before` to `after`.
+
+    They are as the log has them; `before` is None at its first event.
+    """
+    try:
+        if before is None:
+            return after == (C.STAGED if states is C else R.PUBLISHED)
+        check_transition(states(str(before)), states(str(after)))
+    except (ValueError, StoreError):
+        return False
+    return True
+
+
 def check_transition(frm: C | R, to: C | R) -> None:
     """Raise StoreError unless a candidate or release in state `frm` may go to state `to`."""
     allowed: frozenset[C] | frozenset[R] = (

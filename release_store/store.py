@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
+import duckdb
 from filelock import FileLock, Timeout
 
 from policy.errors import ReleaseGateError, StoreError, UsageError
@@ -34,6 +35,7 @@ from release_store.permission import Act
 from release_store.person_key import make_person_key
 from release_store.protocol.clock import IN_ORDER
 from release_store.protocol.proofs import PROVEN
+from release_store.protocol.seals import SEALED
 from release_store.publishing.locks import holder, lock_name
 from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.reading import StoreReader
@@ -44,6 +46,7 @@ from release_store.records import (
     GateResult,
     PersonHashes,
 )
+from release_store.verification.rows_and_log import check_rows_follow_log
 
 _FOLDERS = ("candidates", "releases", "locks")
 _BY_HAND = frozenset(
@@ -101,6 +104,7 @@ class ReleaseStore(StoreReader):
                     "decisions": PROVEN,
                     "times": IN_ORDER,
                     "checkpoint": KEPT,
+                    "assessments": SEALED,
                 },
             )
             keep(kept_file(root, store_id), sign(con, key, [store_id]))
@@ -220,11 +224,15 @@ class ReleaseStore(StoreReader):
         """Keep the gate results of a staged candidate and its `figures`, if any, and take it to `to`.
 
         Raises StoreError unless `to` is blocked, or every result is a pass, there is at least one, and one of
-        each gate that was `asked` or has a limit in the policy (and, for approved, the policy asks for
-        nobody's approval). One that passes takes the place of those of its period that wait: they are ended.
+        each gate that was `asked` or that a field of the policy asks for (and, for approved, no approval is
+        needed). One that passes takes the place of those of its period that wait: they are ended. Raises
+        UsageError where the signing key, which seals the results, is not at hand.
         """
+        key = keys.load_key(self.root)
         with transaction(self.root) as con:
-            changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked, figures=figures)
+            changes.record_gates(
+                con, candidate_id, results, to=to, actor=actor, key=key, asked=asked, figures=figures
+            )
 
     def refuse(self, decision: Decision, error: ReleaseGateError) -> None:
         """Keep that somebody's decision was refused before anybody was asked to prove it, and why."""
@@ -244,7 +252,7 @@ class ReleaseStore(StoreReader):
         staff = needed_reviewers(self.root)
         name, agreed = decision.candidate_id, decision.decision in (Act.APPROVE, Act.OVERRIDE)
         altered = differing_files(candidate_folder(self.root, name), self.files(name)) if agreed else []
-        with transaction(self.root) as con:
+        with self._act_on(name, harmless=not agreed) as con:
             outcome = decide(
                 con,
                 self.store_id,
@@ -261,7 +269,7 @@ class ReleaseStore(StoreReader):
     def ask(self, candidate_id: str, *, by: str, text: str, credential: Credential | None = None) -> Question:
         """Return a candidate that awaits approval with a question; raises as `decide`."""
         staff = needed_reviewers(self.root)
-        with transaction(self.root) as con:
+        with self._act_on(candidate_id) as con:
             found = ask(con, self.store_id, candidate_id, staff, credential, by=by, text=text)
         if isinstance(found, ReleaseGateError):
             raise found
@@ -278,7 +286,7 @@ class ReleaseStore(StoreReader):
     ) -> Question:
         """Answer a question, that of the event `number` or the only open one; raises as `decide`."""
         staff = needed_reviewers(self.root)
-        with transaction(self.root) as con:
+        with self._act_on(candidate_id) as con:
             found = answer(
                 con, self.store_id, candidate_id, staff, credential, by=by, text=text, number=number
             )
@@ -289,7 +297,7 @@ class ReleaseStore(StoreReader):
     def allow_publication(self, decision: Decision, *, credential: Credential | None = None) -> None:
         """Keep who publishes an approved candidate whose publication was undone; raises as `decide`."""
         staff = needed_reviewers(self.root)
-        with transaction(self.root) as con:
+        with self._act_on(decision.candidate_id) as con:
             refused = allow_publication(con, self.store_id, decision, staff, credential)
         if refused is not None:
             raise refused
@@ -320,6 +328,18 @@ class ReleaseStore(StoreReader):
         with transaction(self.root) as con:
             changes.record_review(con, series, policy_digest=policy_digest, releases=releases, actor=actor)
         return True
+
+    @contextmanager
+    def _act_on(self, candidate_id: str, *, harmless: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One transaction on a candidate. Raises VerificationFailed where rows do not follow the log.
+
+        What is `harmless`, a rejection, can be done in a damaged store too.
+        """
+        with transaction(self.root) as con:
+            series = queries.candidate(con, candidate_id).series
+            if not harmless:
+                check_rows_follow_log(con, self.root, series, compared=True)
+            yield con
 
     @contextmanager
     def series_lock(self, series: str, timeout: float = 600.0) -> Iterator[None]:

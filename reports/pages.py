@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from policy.text import number_of
+from release_store.protocol.demanded_gates import LIMITED_GATES, MODEL_GATES
 from reports.picture import Picture
 from reports.symbols import MOODS, VERDICTS
 from reports.text import decided, minute, sanitize_text
@@ -136,7 +137,9 @@ def embedded(value: Any) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `vega.js`."""
+    """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `verify.js` with
+    the gates that a field of a policy asks for, `vega.js`.
+    """
     if name == "vega.js":
         # A script element ends at the first of these, wherever it stands.
         return bundle().replace("</script", "<\\/script").replace("<!--", "<\\!--")
@@ -148,6 +151,9 @@ def asset(name: str) -> str:
         kinds = ("light", "dark")
         options = {kind: fixed | {"config": vega_config(kind), "tooltip": {"theme": kind}} for kind in kinds}
         return f"const OPTIONS = {json.dumps(options)};\n{text}"
+    if name == "verify.js":
+        gates = json.dumps({"limited": LIMITED_GATES, "models": MODEL_GATES})
+        return text.replace('"use strict";\n', f'"use strict";\nconst GATES_BY_FIELD = {gates};\n', 1)
     return text
 
 

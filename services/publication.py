@@ -27,6 +27,7 @@ def publish_candidate(
     `classes` are those that the gates read from the staged files; without them they are read again, once the
     files are known to be those that were judged. Raises as `release_store.publishing.publication.publish`.
     """
+    compared = classes is not None  # by the gates, since the lock is held
     if classes is None:
         check_staged_files(store, candidate_id, actor)
         file = candidate_folder(store.root, candidate_id) / "data.parquet"
@@ -37,6 +38,7 @@ def publish_candidate(
         store,
         candidate_id,
         classes,
+        compared=compared,
         actor=actor,
         manifest_extra={"classes": classes.n_classes, "ncp": loss},
         reason=reason,

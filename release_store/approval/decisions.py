@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import duckdb
 
 from policy.errors import Blocked, ReleaseGateError, StoreError, UsageError, VerificationFailed
 from policy.text import number_of
+from release_store.approval.admission import OVERRIDABLE, held_back, is_overridden
 from release_store.approval.authentication import (
     Unproven,
     authenticate,
@@ -60,7 +61,6 @@ HINTS = {  # what a candidate that an act is not done to in its state needs
 
 
 ACTS = (Act.APPROVE, Act.REJECT, Act.OVERRIDE)
-OVERRIDABLE = frozenset({Verdict.FAIL, Verdict.UNKNOWN})  # a gate that broke or was not run says nothing
 
 
 def decide(
@@ -341,7 +341,8 @@ def _override(
 ) -> CandidateState:
     """Keep one administrator's word to publish what gates held back; the second one opens the way."""
     earlier = queries.decisions(con, record.candidate_id)
-    gates = overridden_gates(queries.verdicts_of(con, [record.candidate_id]).get(record.candidate_id, []))
+    verdicts = queries.verdicts_of(con, [record.candidate_id]).get(record.candidate_id, [])
+    gates = [gate for gate, _ in held_back(verdicts)]
     _keep(con, decision, len(earlier), {"gates": gates})
     given = count_valid_decisions(staff, earlier) + 1
     if given < OVERRIDES_NEEDED:
@@ -349,22 +350,6 @@ def _override(
     reason = f"{given} of {OVERRIDES_NEEDED} overrides of {', '.join(gates)}"
     set_state(con, record.candidate_id, CandidateState.APPROVED, actor=decision.by, reason=reason)
     return CandidateState.APPROVED
-
-
-def overridden_gates(verdicts: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the gates that did not pass, which is what an override is about."""
-    return [gate for gate, verdict in verdicts if verdict != Verdict.PASS]
-
-
-def is_overridden(verdicts: Sequence[tuple[str, str]], words: Sequence[str]) -> bool:
-    """Tell whether administrators let out what these gates held back: enough words, no gate that broke."""
-    told = {verdict for _, verdict in verdicts}
-    return (
-        words.count(Act.OVERRIDE.value) >= OVERRIDES_NEEDED
-        and Act.REJECT.value not in words
-        and not told.isdisjoint(OVERRIDABLE)
-        and told <= {Verdict.PASS, *OVERRIDABLE}
-    )
 
 
 def _keep(con: Connection, decision: Decision, position: int, told: Mapping[str, Any]) -> None:

@@ -25,8 +25,9 @@ from release_store.audit import keys, merkle
 from release_store.audit import log as audit
 from release_store.canonical import iso, pretty_json, utc_now
 from release_store.db import queries
+from release_store.protocol.seals import SEAL
 from release_store.publishing.public_files import checkpoint_files, checkpoint_of, replace_file
-from release_store.records import Release
+from release_store.records import AuditEvent, Release
 
 Connection = duckdb.DuckDBPyConnection
 Checkpoint = dict[str, Any]
@@ -100,6 +101,19 @@ def sign(con: Connection, key: Ed25519PrivateKey, of: Sequence[str]) -> list[Che
         keys.sign_checkpoint(key, store_id=store_id, size=size, head=head, at=at, root=root, of=one)
         for one in of
     ]
+
+
+def seal(con: Connection, key: Ed25519PrivateKey, event: AuditEvent) -> None:
+    """Add the event that seals `event`, the last one of the log (`protocol/seals.py`)."""
+    checkpoint = keys.sign_checkpoint(
+        key,
+        store_id=queries.store_info(con, "store_id"),
+        size=event.number,
+        head=event.hash,
+        at=event.at,
+        of=event.object,
+    )
+    audit.append(con, event.actor, SEAL, event.object, "", checkpoint)
 
 
 def keep(path: Path, signed: Sequence[Checkpoint]) -> None:

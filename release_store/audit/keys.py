@@ -166,8 +166,8 @@ def sign_checkpoint(
 ) -> dict[str, Any]:
     """Return a signed statement that the log of `store_id` had `size` events, the last of hash `head`.
 
-    `root` is the root of the Merkle tree over them, `of` what it follows: a release's id, or
-    `<release>.withdrawn`. Without either it is of an earlier form.
+    `root` is the root of the Merkle tree over them, which a seal lacks; `of` what it follows: a release's id,
+    `<release>.withdrawn`, or the object of the event that it seals. Without either it is of an earlier form.
     """
     checkpoint = {"store_id": store_id, "size": size, "head": head, "at": at, "public_key": public_hex(key)}
     if root is not None:

@@ -13,6 +13,9 @@ from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
 from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, REFUSED
+from release_store.protocol.seals import SEAL, SEALED, seal_error
+from release_store.records import CandidateState, ReleaseState
+from release_store.states import follows
 from release_store.summary import APPROVAL
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
@@ -30,6 +33,7 @@ _TOLD_OF = (
     "candidate",
     "clock",
     "decision",
+    "log",
     "people",
     "publication",
     "question",
@@ -49,6 +53,8 @@ class LoggedCandidate:
     )
     state: Any = None
     assessed: str | None = None
+    judged: int = 0  # the number of its last assessment's event, 0 for none
+    begun: int = 0  # and of the event that began to publish it
 
     def staged(self) -> dict[str, Any]:
         """Return the payload of its first event."""
@@ -113,20 +119,36 @@ class ReplayedLog:
     started: set[str] = field(default_factory=set)
     announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
     counted_since: int | None = None  # the first event by which it is said how many people must agree
+    sealed: set[int] = field(default_factory=set)  # events that a seal follows
+    sealed_since: int | None = None  # the first event after which assessments and publications are sealed
     findings: list[Finding] = field(default_factory=list)
+    at: str = ""  # the time of the last event
+    shapes: dict[str, re.Pattern[str]] = field(default_factory=dict)  # by action, of events that move nothing
 
     @property
     def size(self) -> int:
         """How many events there are."""
         return len(self.hashes)
 
+    @property
+    def head(self) -> str:
+        """The hash of the last event, 64 zeros for none."""
+        return self.hashes[-1] if self.hashes else GENESIS
 
-def read_log(con: duckdb.DuckDBPyConnection) -> ReplayedLog:
-    """Read the whole log, and check its numbers, links, hashes and times on the way."""
-    log = ReplayedLog()
-    number, head, at = 0, GENESIS, ""
-    shapes: dict[str, re.Pattern[str]] = {}  # by action, of events that move nothing: most of a long log
-    for rows in read_rows(con):
+    def lacks_seal(self, number: int) -> bool:
+        """Tell whether an event that a seal should follow has none: an assessment, a publication's start."""
+        return self.sealed_since is not None and number > self.sealed_since and number not in self.sealed
+
+
+def read_log(con: duckdb.DuckDBPyConnection, known: ReplayedLog | None = None) -> ReplayedLog:
+    """Read the log, and check its numbers, links, hashes, times and changes of state on the way.
+
+    `known` is what was read of it before, and is read on from its last event where that is still there: its
+    hash binds all before it. Otherwise the whole log is read.
+    """
+    log = known if known is not None and _goes_on(con, known) else ReplayedLog()
+    number, head, at, shapes = log.size, log.head, log.at, log.shapes
+    for rows in read_rows(con, number):
         for row in rows:
             shape = shapes.get(row[3])
             plain = shape is not None and shape.fullmatch(row[6])
@@ -146,7 +168,14 @@ def read_log(con: duckdb.DuckDBPyConnection) -> ReplayedLog:
                 found = flat_shape(payload)
                 if found is not None:
                     shapes[row[3]] = found
+    log.at = at
     return log
+
+
+def _goes_on(con: duckdb.DuckDBPyConnection, known: ReplayedLog) -> bool:
+    """Tell whether the log still holds what was read of it; one with findings is read again."""
+    found = con.execute("SELECT hash FROM event WHERE number = ?", [known.size]).fetchone()
+    return not known.findings and known.size > 0 and found == (known.head,)
 
 
 def _moves_nothing(action: str, payload: dict[str, Any]) -> bool:
@@ -190,19 +219,12 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
     number, _, actor, action, subject, reason, text, _, _ = row
     if not log.first:
         log.first = (action, payload)
+        log.sealed_since = number if payload.get("assessments") == SEALED else None
+    if action == SEAL:
+        _note_seal(log, row, payload)
     moves = action != REFUSED  # what was refused moves nothing, whatever its fields
     if moves and "state" in payload and "candidate" in payload:
-        name, people = str(payload["candidate"]), len(log.people) - 1 if log.people else None
-        known = log.candidates.setdefault(name, LoggedCandidate(actor, text, number, people))
-        known.state = payload["state"]
-        if (
-            log.counted_since is None
-            and isinstance(said := payload.get("summary"), dict)
-            and APPROVAL in said
-        ):
-            log.counted_since = number
-        if action == "candidate.assessed":
-            known.assessed = text
+        _note_candidate(log, row, payload)
     if action in _DECIDED:
         said = {name: payload.get(name) for name in _DECISION}
         if "proof" in payload:
@@ -223,4 +245,47 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         release.published.append(text)
         release.number = release.number or number
     if moves and "release_state" in payload and "release" in payload:
-        log.releases.setdefault(str(payload["release"]), LoggedRelease()).state = payload["release_state"]
+        release = log.releases.setdefault(str(payload["release"]), LoggedRelease())
+        log.findings += _impossible(
+            number, str(payload["release"]), ReleaseState, release.state, payload["release_state"]
+        )
+        release.state = payload["release_state"]
+
+
+def _note_candidate(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
+    """Keep what an event says that moves a candidate."""
+    number, actor, action, text = row[0], row[2], row[3], row[6]
+    name, people = str(payload["candidate"]), len(log.people) - 1 if log.people else None
+    known = log.candidates.setdefault(name, LoggedCandidate(actor, text, number, people))
+    log.findings += _impossible(number, name, CandidateState, known.state, payload["state"])
+    known.state = payload["state"]
+    if log.counted_since is None and isinstance(said := payload.get("summary"), dict) and APPROVAL in said:
+        log.counted_since = number
+    if action == "candidate.assessed":
+        known.assessed, known.judged = text, number
+    if action == "publication.started":
+        known.begun = number
+
+
+def _note_seal(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
+    """Keep which event a seal is of, or what is wrong with it."""
+    number = row[0]
+    event = {"number": number, "object": row[4], "payload": payload, "previous": row[7]}
+    _, created = log.first or ("", {})
+    wrong = seal_error(event, str(created.get("store_id")), created.get("public_key"))
+    if wrong:
+        log.findings.append(Finding(f"event {number}", wrong))
+    else:
+        log.sealed.add(number - 1)
+        log.sealed_since = log.sealed_since or number
+
+
+def _impossible(
+    number: int, name: str, states: type[CandidateState | ReleaseState], before: Any, after: Any
+) -> list[Finding]:
+    """Return what is wrong with a change of state: no act takes anything from the one to the other."""
+    if follows(states, before, after):
+        return []
+    return [
+        Finding(f"event {number}", f"takes {name} from {before or 'nothing'} to {after}, which no act does")
+    ]

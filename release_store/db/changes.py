@@ -9,10 +9,12 @@ from datetime import datetime
 from typing import Any
 
 import duckdb
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import ReleaseGateError, StoreError
 from release_store.approval.approvals import PreviousRelease, approval_requirement, needed_by
 from release_store.audit import log as audit
+from release_store.audit.checkpoints import seal
 from release_store.canonical import canonical_json, digest_of, iso, plain, tree_digest, utc_now
 from release_store.db import queries
 from release_store.db.figures import write_figures
@@ -20,8 +22,16 @@ from release_store.db.people import WITHOUT_PEOPLE, delete_people, person_hash_s
 from release_store.db.queries import SALT
 from release_store.names import check_file_name, check_period, check_series
 from release_store.permission import Act, Person, check_permission
+from release_store.protocol.demanded_gates import demanded_gates
 from release_store.protocol.names import MANIFEST, REPORT
-from release_store.records import CandidateRecord, CandidateState, GateResult, PersonHashes, Verdict
+from release_store.records import (
+    AuditEvent,
+    CandidateRecord,
+    CandidateState,
+    GateResult,
+    PersonHashes,
+    Verdict,
+)
 from release_store.states import check_transition
 
 Connection = duckdb.DuckDBPyConnection
@@ -206,13 +216,14 @@ def record_gates(
     *,
     to: CandidateState,
     actor: str,
+    key: Ed25519PrivateKey,
     asked: Collection[str] = (),
     figures: Mapping[str, Any] | None = None,
 ) -> None:
     """Keep the gate results of a staged candidate, and take it through `assessed` to where they lead.
 
-    `asked` names the gates that were to be asked; those with a limit in the policy are to be in any case.
-    `figures` are kept with them, and their digest stands in the event.
+    `asked` names the gates that were to be asked; those that a field of the policy asks for are to be in any
+    case. `figures` are kept with them, and their digest stands in the event. `key`, the store's, seals it.
     """
     opens = to in (CandidateState.APPROVED, CandidateState.AWAITING_APPROVAL)
     if not opens and to is not CandidateState.BLOCKED:
@@ -220,7 +231,7 @@ def record_gates(
     if opens and not (results and all(result.verdict is Verdict.PASS for result in results)):
         raise StoreError("every gate must pass first", where=candidate_id)
     record = queries.candidate(con, candidate_id)
-    demanded = sorted({*asked, *gates_limited_by(queries.policy(con, record.policy_digest))})
+    demanded = sorted({*asked, *demanded_gates(queries.policy(con, record.policy_digest))})
     missing = sorted({*demanded} - {result.gate for result in results})
     if opens and missing:
         raise StoreError(f"gates that were not run: {', '.join(missing)}", where=candidate_id)
@@ -232,7 +243,7 @@ def record_gates(
     payload: dict[str, Any] = {"gates": [gate_json(result) for result in results], "asked": demanded}
     if figures is not None:
         payload["figures"] = write_figures(con, candidate_id, figures)
-    set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload)
+    seal(con, key, set_state(con, candidate_id, CandidateState.ASSESSED, actor=actor, payload=payload))
     if opens:
         _take_place(con, record, actor)
     if any(result.verdict not in (Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN) for result in results):
@@ -286,13 +297,13 @@ def set_state(
     object: str = "",  # noqa: A002 -- the event's own word
     reason: str = "",
     payload: Mapping[str, Any] | None = None,
-) -> None:
-    """Take a candidate to state `to`, with the event that says so. Raises StoreError if it may not."""
+) -> AuditEvent:
+    """Take a candidate to state `to`, and return the event that says so. Raises StoreError if it may not."""
     check_transition(queries.candidate(con, candidate_id).state, to)
     con.execute("UPDATE candidate SET state = ? WHERE candidate_id = ?", [to.value, candidate_id])
     if to in WITHOUT_PEOPLE:
         delete_people(con, candidate_id)
-    audit.append(
+    return audit.append(
         con,
         actor,
         action or f"candidate.{to}",
@@ -306,12 +317,6 @@ def approvers_demanded(con: Connection, candidate_id: str) -> int:
     """Return how many people must agree to a candidate, as it was found when it was staged."""
     record = queries.candidate(con, candidate_id)
     return needed_by(queries.policy(con, record.policy_digest), record.summary)
-
-
-def gates_limited_by(policy: Mapping[str, Any]) -> set[str]:
-    """Return the gates to which a policy's document sets a limit."""
-    limits = policy.get("gates") or {}
-    return {name for name, limit in limits.items() if isinstance(limit, Mapping) and "max" in limit}
 
 
 def gate_json(result: GateResult) -> dict[str, Any]:

@@ -63,14 +63,21 @@ def all_figures(con: Connection, series: str | None = None) -> dict[str, dict[st
     return {name: _document(name, text) for name, text in rows}
 
 
-def check_figures(con: Connection, log: ReplayedLog) -> list[Finding]:
-    """The figures that are kept are those that the log has the digests of, and none is gone."""
+def check_figures(con: Connection, log: ReplayedLog, series: str | None = None) -> list[Finding]:
+    """The figures that are kept of a series, or of all, are those that the log has the digests of."""
     kept = dict(
         con.execute(
-            "SELECT candidate_id, system.main.sha256(document) FROM candidate_figures ORDER BY candidate_id"
+            "SELECT candidate_id, system.main.sha256(document) FROM candidate_figures "
+            "LEFT JOIN candidate USING (candidate_id) WHERE ?::VARCHAR IS NULL OR series = ? "
+            "ORDER BY candidate_id",
+            [series, series],
         ).fetchall()
     )
-    logged = {name: one.figures() for name, one in log.candidates.items()}
+    own = {
+        name
+        for (name,) in con.execute("SELECT candidate_id FROM candidate WHERE series = ?", [series]).fetchall()
+    }
+    logged = {name: one.figures() for name, one in log.candidates.items() if series is None or name in own}
     wrong = {name: _wrong(kept.get(name), logged.get(name)) for name in sorted(kept.keys() | logged.keys())}
     return [Finding(name, what) for name, what in wrong.items() if what]
 

@@ -53,13 +53,13 @@ def write_people(con: Connection, candidate_id: str, people: PersonHashes) -> No
         con.execute("INSERT INTO person_values VALUES (?, ?)", [candidate_id, people.values])
 
 
-def read_people(con: Connection, candidate_id: str) -> PersonHashes | None:
+def read_people(con: Connection, candidate_id: str, log: ReplayedLog | None = None) -> PersonHashes | None:
     """Return the hashes of a candidate's people, or None where none are kept.
 
-    Raises VerificationFailed if they differ from the staged ones.
+    Raises VerificationFailed if they differ from the staged ones, by `log` if it is given.
     """
     rows = list(_rows(con, [candidate_id]))
-    if _publishable(con, candidate_id, rows) is None:
+    if _publishable(con, candidate_id, rows, log) is None:
         return None
     _, hashes, classes = rows[0] if rows else ("", [], [])
     sealed = con.execute("SELECT sealed FROM person_values WHERE candidate_id = ?", [candidate_id]).fetchone()
@@ -90,13 +90,16 @@ def publishable_people(con: Connection, candidate_id: str) -> Statement | None:
     return _publishable(con, candidate_id, _rows(con, [candidate_id]))
 
 
-def _publishable(con: Connection, candidate_id: str, rows: Iterable[_Rows]) -> Statement | None:
+def _publishable(
+    con: Connection, candidate_id: str, rows: Iterable[_Rows], log: ReplayedLog | None = None
+) -> Statement | None:
     kept = _statements(con, [candidate_id], rows).get(candidate_id)
-    staged = [
-        event.payload.get("people")
-        for event in audit.read_events_about(con, [], [candidate_id], [])
-        if event.action == "candidate.staged"
-    ]
+    if log is None:
+        events = audit.read_events_about(con, [], [candidate_id], [])
+        staged = [event.payload.get("people") for event in events if event.action == "candidate.staged"]
+    else:
+        logged = log.candidates.get(candidate_id)
+        staged = [logged.staged().get("people")] if logged else []
     if staged != [kept]:
         raise VerificationFailed(
             _NOT_STAGED,
@@ -141,14 +144,24 @@ def people_in_common(con: Connection, candidate_id: str) -> PeopleInCommon | Non
     return PeopleInCommon(fingerprint, n, counts)
 
 
-def check_people(con: Connection, log: ReplayedLog) -> list[Finding]:
+def check_people(con: Connection, log: ReplayedLog, series: str | None = None) -> list[Finding]:
     """Return where the hashes that are kept differ from the logged ones, or of nobody that may be kept."""
-    names = sorted({name for table in TABLES for name in _candidates(con, table)})
+    # Only what is needed of ten thousand rows: they are read whole elsewhere.
+    states = dict(
+        con.execute(
+            "SELECT candidate_id, state FROM candidate WHERE series = coalesce(?, series) ORDER BY position",
+            [series],
+        ).fetchall()
+    )
+    releases = con.execute(
+        "SELECT release_id, candidate_id FROM release WHERE series = coalesce(?, series) "
+        "ORDER BY series, number",
+        [series],
+    ).fetchall()
+    found = {name for table in TABLES for name in _candidates(con, table)}
+    names = sorted(found if series is None else found & states.keys())
     kept = _statements(con, names, _rows(con, names))
     findings = []
-    # Only what is needed of ten thousand rows: they are read whole elsewhere.
-    states = dict(con.execute("SELECT candidate_id, state FROM candidate ORDER BY position").fetchall())
-    releases = con.execute("SELECT release_id, candidate_id FROM release ORDER BY series, number").fetchall()
     for name in names:
         if name not in states:
             findings.append(Finding(name, "has hashes of people, but is not a candidate"))

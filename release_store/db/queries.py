@@ -343,17 +343,6 @@ def last_release_of(con: Connection, series: str, period: str) -> Release | None
     return _releases(con, [found])[0] if found else None
 
 
-def logged_publications(con: Connection) -> dict[str, tuple[str, str]]:
-    """Return for each release that the log tells of its series and the digest of its classes."""
-    rows = con.execute("SELECT object, payload FROM event WHERE action = 'release.published'").fetchall()
-    payloads = {str(name): _json(payload) for name, payload in rows}
-    made = dict(con.execute("SELECT candidate_id, series FROM candidate").fetchall())
-    return {
-        name: (str(one.get("series") or made.get(one.get("candidate"), "")), str(one.get("classes")))
-        for name, one in payloads.items()
-    }
-
-
 def withdrawn_releases(con: Connection) -> set[str]:
     """Return the withdrawn releases that have left the public place, as the log says."""
     rows = con.execute("SELECT object FROM event WHERE action = 'release.taken_down'").fetchall()

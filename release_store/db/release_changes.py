@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import Blocked, StoreError
-from release_store.approval.decisions import BEFORE_CORRECTION, is_overridden
+from release_store.approval.admission import admission_errors
+from release_store.approval.decisions import BEFORE_CORRECTION
 from release_store.audit import log as audit
+from release_store.audit.checkpoints import seal
 from release_store.canonical import canonical_json, iso, plain, sha256_hex, utc_now
 from release_store.db import queries
 from release_store.db.changes import approvers_demanded, set_state
@@ -28,7 +31,6 @@ from release_store.records import (
     EquivalenceClasses,
     Release,
     ReleaseState,
-    Verdict,
 )
 from release_store.states import check_transition, may
 
@@ -58,11 +60,13 @@ def start_publication(
     classes: EquivalenceClasses,
     actor: str,
     extra: Mapping[str, Any],
+    key: Ed25519PrivateKey,
     reason: str = "",
     report: Report | None = None,
 ) -> tuple[Started, dict[str, bytes]] | Blocked:
     """Check the candidate against the history as it stands now, and keep the start of its publication.
 
+    `key`, the store's, seals it: only what it sealed is finished after an interruption.
     Returned beside it are the files that become public and are not staged: the manifest, its report where
     `report` makes one, and of a release by override the data package with its mark. What `report` raises ends
     it before anything is kept.
@@ -93,7 +97,7 @@ def start_publication(
     write_classes(con, candidate_id, classes)
     digest, people = classes_digest(classes), publishable_people(con, candidate_id)
     payload = {"release": release_id, "files": files, "classes": digest, **_of_people(people)}
-    set_state(
+    event = set_state(
         con,
         candidate_id,
         CandidateState.PUBLISHING,
@@ -102,6 +106,7 @@ def start_publication(
         reason=reason,
         payload=payload,
     )
+    seal(con, key, event)
     return Started(candidate_id, record.series, release_id, actor, files, digest, people, reason), documents
 
 
@@ -143,14 +148,14 @@ def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -
             where=candidate_id,
             hint=f"Run `releasegate show {candidate_id}` to see its state.",
         )
-    verdicts = queries.verdicts_of(con, [candidate_id]).get(candidate_id, [])
-    words = [one.decision for one in queries.decisions(con, candidate_id)]
-    if is_overridden(verdicts, words):
-        return
-    if not verdicts or any(verdict != Verdict.PASS for _, verdict in verdicts):
-        raise StoreError("not every gate passed", where=candidate_id, hint=_HINT_VERIFY)
-    if "reject" in words or words.count("approve") < approvers_demanded(con, candidate_id):
-        raise StoreError("not enough people approved it", where=candidate_id, hint=_HINT_VERIFY)
+    wrong = admission_errors(
+        queries.verdicts_of(con, [candidate_id]).get(candidate_id, []),
+        (),
+        [one.decision for one in queries.decisions(con, candidate_id)],
+        approvers_demanded(con, candidate_id),
+    )
+    if wrong:
+        raise StoreError(f"is {state}, though {wrong[0]}", where=candidate_id, hint=_HINT_VERIFY)
 
 
 def started_publication(con: Connection, candidate_id: str, series: str) -> Started:

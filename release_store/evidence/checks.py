@@ -10,6 +10,7 @@ from release_store.evidence.findings import Finding
 from release_store.evidence.reader import Bundle
 from release_store.protocol.checkpoints import proven_by, signature_holds, tree_root
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
+from release_store.protocol.demanded_gates import demanded_gates
 from release_store.protocol.merkle_proofs import consistency_holds, inclusion_holds, leaf_hash
 from release_store.protocol.names import (
     BINDING,
@@ -39,7 +40,6 @@ from release_store.protocol.strict_json import (
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
 _STAGED = (*BINDING, "input_digest", "files", "summary")
-_OPTIONAL_GATES = ("err", "umr", "sadr")
 
 
 def _check_keys(bundle: Bundle) -> Iterator[Finding]:
@@ -216,9 +216,8 @@ def _check_gates(bundle: Bundle) -> Iterator[Finding]:
     for name in bundle.demanded_gates():
         if name not in asked:
             yield Finding("gates", f"{name} has no result, though the release had to pass it")
-    demanded = optional_object(bundle.policy.get("gates"), "gates of the policy")
-    for name in _OPTIONAL_GATES:
-        if demanded.get(name) is not None and name not in asked:
+    for name in demanded_gates(bundle.policy):
+        if name not in asked:
             yield Finding("gates", f"the policy requires {name}, and it was not run")
 
 

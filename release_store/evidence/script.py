@@ -25,6 +25,7 @@ MODULES = (
     ("protocol", "proofs"),
     ("protocol", "questions"),
     ("protocol", "overrides"),
+    ("protocol", "demanded_gates"),
     ("evidence", "findings"),
     ("evidence", "zip_file"),
     ("evidence", "reader"),

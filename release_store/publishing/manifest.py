@@ -10,7 +10,8 @@ from typing import Any
 import duckdb
 
 from policy.errors import StoreError
-from release_store.approval.decisions import decision_document, is_overridden
+from release_store.approval.admission import is_overridden
+from release_store.approval.decisions import decision_document
 from release_store.audit import log as audit
 from release_store.canonical import iso, plain, pretty_json
 from release_store.db import queries

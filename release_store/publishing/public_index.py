@@ -41,6 +41,7 @@ from release_store.publishing.public_files import (
 from release_store.publishing.tombstones import has_content, superseded_tombstones
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
+from release_store.verification.rows_and_log import listed_releases
 
 LATEST = "latest"
 
@@ -49,7 +50,8 @@ def update_public_index(store: ReleaseStore, key: Ed25519PrivateKey, series: str
     """Write a series' missing checkpoints and tombstones, and bring `latest` and the catalog up to date.
 
     Returns the checkpoints that were written. Raises VerificationFailed, and signs nothing, where the log
-    does not continue the newest checkpoint; what readers see is brought up to date all the same.
+    does not continue the newest checkpoint; what readers see is brought up to date all the same, where the
+    releases are as the log left them.
     """
     try:
         return _write_checkpoints(store, key, series)
@@ -57,7 +59,8 @@ def update_public_index(store: ReleaseStore, key: Ed25519PrivateKey, series: str
         for path, content in _tombstones(store, series).items():
             if not has_content(path, content):
                 replace_file(path, content)
-        link, latest = series_folder(store.root, series) / LATEST, latest_release(store.releases(series))
+        own = [one for one in _listed(store) if one.series == series]
+        link, latest = series_folder(store.root, series) / LATEST, latest_release(own)
         if link_target(link) != latest or latest is None:
             replace_link(link, latest)
         with store.catalog_lock():  # under which others write checkpoints that were interrupted, here too
@@ -70,16 +73,21 @@ def write_catalog(store: ReleaseStore) -> None:
     """Bring the catalog, which all series share, up to date."""
     path = store.root / "releases" / CATALOG
     with store.catalog_lock():
-        listed = pretty_json(catalog(store.releases()))
+        listed = pretty_json(catalog(_listed(store)))
         if not has_content(path, listed):
             replace_file(path, listed)
 
 
 def outdated_catalog(store: ReleaseStore) -> Path | None:
     """Return the catalog's path where it is missing or out of date."""
-    path, releases = store.root / "releases" / CATALOG, store.releases()
+    path, releases = store.root / "releases" / CATALOG, _listed(store)
     current = not releases or has_content(path, pretty_json(catalog(releases)))
     return None if current else path
+
+
+def _listed(store: ReleaseStore) -> list[Release]:
+    with connect(store.root) as con:
+        return listed_releases(con, store.root)
 
 
 def announcements_missing(store: ReleaseStore, series: str) -> list[Path]:

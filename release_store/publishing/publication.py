@@ -50,6 +50,7 @@ from release_store.publishing.recovery import leftovers, settle_leftovers
 from release_store.publishing.withdrawal import settle_withdrawals, unsettled_withdrawals
 from release_store.records import CandidateState, EquivalenceClasses, Release
 from release_store.store import ReleaseStore, SeriesInUse
+from release_store.verification.rows_and_log import check_rows_follow_log
 
 
 def publish(
@@ -61,14 +62,17 @@ def publish(
     manifest_extra: Mapping[str, Any],
     reason: str = "",
     report: Report | None = None,
+    compared: bool = False,
 ) -> Release:
     """Make an approved candidate public; to be called inside `store.series_lock`.
 
     `classes` are those that the gates read from the staged files; `reason` is of the person who asks for the
     publication, where it does not follow from gates or approvals. `report` makes the release's `report.html`
     of what its manifest says but for its files; what it raises goes on to the caller, and nothing is kept.
-    Raises Blocked if the candidate is stale (it is then marked so), VerificationFailed if a staged file
-    changed or the log does not continue the newest checkpoint, StoreError if it is not approved by gates
+    `compared` says that the caller holds the lock since it has compared the series' earlier releases.
+    Raises Blocked if the candidate is stale (it is then marked so), VerificationFailed if a staged or a
+    published file of the series changed, rows do not follow the log or the log does not continue the newest
+    checkpoint, StoreError if it is not approved by gates
     and people or cannot be written; in each of these nothing becomes public.
     """
     key = keys.load_key(store.root)
@@ -76,11 +80,14 @@ def publish(
     check_log(store)
     series = store.candidate(candidate_id).series
     check_places(store.root, series)
-    _recover_series(store, series)
+    _settle_series(store, series)
     check_staged_files(store, candidate_id, actor)
+    if not compared:
+        store.earlier_classes(series)  # raises where they, or the published files, were altered
     with transaction(store.root) as con:
+        check_rows_follow_log(con, store.root, series, compared=compared)
         begun = start_publication(
-            con, store.root, candidate_id, classes, actor, manifest_extra, reason, report
+            con, store.root, candidate_id, classes, actor, manifest_extra, key, reason, report
         )
     if isinstance(begun, ReleaseGateError):
         raise begun
@@ -101,6 +108,7 @@ def publish(
             hint="Check the free space and the folder's permissions, and publish again.",
         ) from None
     with transaction(store.root) as con:
+        check_rows_follow_log(con, store.root, series, compared=True, again=True)
         release = finish_publication(con, started)
     try:
         update_public_index(store, key, series)
@@ -199,6 +207,7 @@ def _recover_series(store: ReleaseStore, series: str) -> list[str]:
             said.append(f"{started.candidate_id}: failed, {final} is not the assessed folder")
         else:
             with transaction(store.root) as con:
+                check_rows_follow_log(con, store.root, series, compared=True)
                 finish_publication(con, started)
             said.append(f"{started.candidate_id}: publication finished as {started.release_id}")
     return said

@@ -42,6 +42,7 @@ from release_store.publishing.tombstones import has_content, tombstone
 from release_store.records import AuditEvent, Release, ReleaseState
 from release_store.states import check_transition, may
 from release_store.store import ReleaseStore
+from release_store.verification.rows_and_log import check_rows_follow_log
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -67,6 +68,7 @@ def withdraw(
         )
     with store.series_lock(known[release_id]):
         with transaction(store.root) as con:
+            check_rows_follow_log(con, store.root, known[release_id], compared=True)
             release = queries.release(con, release_id)
             said = as_said(withdrawal_statement(release, store.store_id, by, reason), credential)
             refused = _keep_withdrawal(con, release, said, staff, credential)

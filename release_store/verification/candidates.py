@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from release_store.approval.decisions import decision_document, is_overridden
+from release_store.approval.admission import admission_errors
+from release_store.approval.approvals import needed_by
+from release_store.approval.decisions import decision_document
 from release_store.audit.log import Finding, plain_payload, plain_text
+from release_store.audit.replay import LoggedCandidate, ReplayedLog
 from release_store.canonical import iso, plain
 from release_store.db import queries
 from release_store.db.changes import gate_json
@@ -27,11 +30,11 @@ _VERDICTS = frozenset(verdict.value for verdict in Verdict)
 def check_candidates(view: VerificationContext) -> list[Finding]:
     """Every candidate is in the state that the log left it in, with the digests that it was staged with."""
     findings: list[Finding] = []
-    records = {record.candidate_id: record for record in queries.candidates(view.con)}
-    logged = view.log.candidates
+    records = {record.candidate_id: record for record in queries.candidates(view.con, view.series)}
     findings += [
         Finding(name, "is in the log, but not in the store")
-        for name in sorted(logged.keys() - records.keys())
+        for name, logged in sorted(view.log.candidates.items())
+        if name not in records and view.series in (None, logged.staged().get("series"))
     ]
     for ids in batches(list(records)):
         batch = Batch(view.con, ids)
@@ -112,7 +115,7 @@ def _decisions(view: VerificationContext, batch: Batch, record: CandidateRecord)
         findings.append(Finding(name, "its decisions differ from the logged ones"))
     bound = (record.candidate_digest, record.policy_digest, record.history_head)
     if record.state in (CandidateState.APPROVED, CandidateState.PUBLISHING):
-        findings += _held_back(name, batch)
+        findings += _admission(view, batch, record)
     for one in kept:
         if (one["candidate_digest"], one["policy_digest"], one["history_head"]) != bound:
             findings.append(Finding(name, "a decision names digests other than the candidate's"))
@@ -123,13 +126,20 @@ def _decisions(view: VerificationContext, batch: Batch, record: CandidateRecord)
     return findings
 
 
-def _held_back(name: str, batch: Batch) -> list[Finding]:
-    """What is about to be published passed every gate, or was overridden."""
-    verdicts = batch.verdicts.get(name, [])
-    if is_overridden(verdicts, batch.words.get(name, [])):
-        return []
-    return [
-        Finding(name, f"was published though gate {gate} says {verdict}")
-        for gate, verdict in verdicts
-        if verdict != Verdict.PASS
-    ]
+def _admission(view: VerificationContext, batch: Batch, record: CandidateRecord) -> list[Finding]:
+    """What is about to be published was let out by its gates and by people, and its results are sealed."""
+    name, logged = record.candidate_id, view.log.candidates[record.candidate_id]
+    wrong = admission_errors(
+        batch.verdicts.get(name, []),
+        logged.asked(),
+        batch.words.get(name, []),
+        needed_by(view.policy(record.policy_digest), record.summary),
+    )
+    wrong += seals_missing(view.log, logged)
+    return [Finding(name, f"is {record.state}, though {what}") for what in wrong]
+
+
+def seals_missing(log: ReplayedLog, logged: LoggedCandidate) -> list[str]:
+    """Return what of a candidate's way to publication the store's key did not seal."""
+    whats = ((logged.judged, "its gate results lack"), (logged.begun, "the start of its publication lacks"))
+    return [f"{what} the seal of the store's key" for number, what in whats if log.lacks_seal(number)]

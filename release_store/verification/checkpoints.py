@@ -29,7 +29,8 @@ def check_checkpoints(view: VerificationContext, releases: list[Release]) -> lis
     findings = []
     newest = 0
     seen: dict[str, Path] = {}
-    for path in sorted(wanted | set((view.root / "releases").glob("*/*.checkpoint.json"))):
+    present = (view.root / "releases").glob(f"{view.series or '*'}/*.checkpoint.json")
+    for path in sorted(wanted | set(present)):
         size, wrong, found = _checkpoint(view, path)
         newest = max(newest, size)
         if not wrong:
@@ -63,6 +64,12 @@ def check_kept_with_key(view: VerificationContext) -> list[Finding]:
     kept = always_kept(view.con) or _one_was_kept(view.root)
     if not path.exists() and keys.key_path(view.root).exists() and kept:
         return [Finding(path.name, "is missing; the newest checkpoint is kept beside the signing key")]
+    return check_goes_on_from_kept(view)
+
+
+def check_goes_on_from_kept(view: VerificationContext) -> list[Finding]:
+    """What is kept beside the signing key holds for the log; that it may be missing is told elsewhere."""
+    path = kept_file(view.root, view.store_id)
     return [
         finding
         for one in read_kept(path)

@@ -31,7 +31,8 @@ def check_inputs(view: VerificationContext) -> list[Finding]:
 def _rows(view: VerificationContext) -> list[dict[str, Any]]:
     found = view.con.execute(
         "SELECT number, series || '/' || period, actor, passed, input_digest, n_rows, n_columns, results "
-        "FROM validation ORDER BY number"
+        "FROM validation WHERE series = coalesce(?, series) ORDER BY number",
+        [view.series],
     )
     return [
         {
@@ -50,8 +51,9 @@ def _rows(view: VerificationContext) -> list[dict[str, Any]]:
 
 def _logged(view: VerificationContext) -> list[tuple[int, dict[str, Any]]]:
     found = view.con.execute(
-        "SELECT number, actor, action, object, payload FROM event WHERE action IN (?, ?) ORDER BY number",
-        [_VALIDATED, _REFUSED],
+        "SELECT number, actor, action, object, payload FROM event WHERE action IN (?, ?) "
+        "AND (?::VARCHAR IS NULL OR starts_with(object, ? || '/')) ORDER BY number",
+        [_VALIDATED, _REFUSED, view.series, view.series],
     ).fetchall()
     logged = []
     for number, actor, action, subject, text in found:

@@ -21,7 +21,10 @@ def check_decision_proofs(view: VerificationContext) -> list[Finding]:
     demanded = (view.log.first or ("", {}))[1].get("decisions") == PROVEN
     findings = []
     by_object: dict[str, list[LoggedDecision]] = {}
+    own = _own_names(view)
     for word in view.log.words:
+        if own is not None and word.object not in own and word.action != CORRECTED:
+            continue
         people = None if word.people is None else view.log.people[word.people]
         try:
             wrong = proof_error(vars(word), view.store_id, people, demanded)
@@ -35,6 +38,18 @@ def check_decision_proofs(view: VerificationContext) -> list[Finding]:
             findings += _twice(name, words)
     hashed = ({**vars(word), "hash": view.log.hashes[word.number - 1]} for word in view.log.words)
     return findings + [Finding(f"event {number}", wrong) for number, wrong in question_errors(hashed)]
+
+
+def _own_names(view: VerificationContext) -> set[str] | None:
+    """Return the candidates and releases of the series that is looked at, None for all."""
+    if view.series is None:
+        return None
+    rows = view.con.execute(
+        "SELECT candidate_id FROM candidate WHERE series = ? "
+        "UNION SELECT release_id FROM release WHERE series = ?",
+        [view.series, view.series],
+    ).fetchall()
+    return {name for (name,) in rows}
 
 
 def _twice(name: str, words: Sequence[LoggedDecision]) -> Iterator[Finding]:

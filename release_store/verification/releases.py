@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import duckdb
 
 from policy.plain_file import read_bytes
-from policy.text import number_of
+from release_store.approval.admission import admission_errors
 from release_store.approval.approvals import needed_by
-from release_store.approval.decisions import is_overridden
 from release_store.audit.log import Finding
 from release_store.canonical import iso, plain
 from release_store.db import queries
@@ -19,30 +19,59 @@ from release_store.protocol.names import PACKAGE
 from release_store.protocol.overrides import files_as_judged, override_mark_error
 from release_store.protocol.strict_json import read_json
 from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
-from release_store.records import CandidateRecord, CandidateState, Release, Verdict
+from release_store.records import CandidateRecord, CandidateState, Release
+from release_store.verification.candidates import seals_missing
 from release_store.verification.view import Batch, VerificationContext, batches, run_check, same
 
 _PUBLISHED_LATER = ("number", "published_at")  # not in the events of the first stores
 _IN_MANIFEST = ("release_id", "series", "period", "number", "candidate_id")
 
 
-def check_releases(view: VerificationContext, releases: list[Release]) -> list[Finding]:
-    """Every release that was published is kept, and is what the log, its files and its manifest say."""
-    findings: list[Finding] = []
-    by_id = {release.release_id: release for release in releases}
-    findings += [
+def check_release_rows(view: VerificationContext, releases: list[Release]) -> list[Finding]:
+    """Every release that was published is kept, and is in the state that the log left it in."""
+    findings = [
         Finding(name, "is in the log, but not in the store")
-        for name in sorted(view.log.published - by_id.keys())
+        for name in sorted(view.log.published - {release.release_id for release in releases})
     ]
-    weights = _weights(view)
+    for release in releases:
+        findings += run_check(release.release_id, _publication_event, view, release)
+    return findings
+
+
+def check_admissions(view: VerificationContext, releases: list[Release], *, classes: bool) -> list[Finding]:
+    """Every release was let out by gates and people; with `classes`, what is kept of them is its own."""
+    findings: list[Finding] = []
+    for batch, several in _batched(view, releases, with_classes=classes):
+        records = {one.candidate_id: one for one in queries.candidates_of(view.con, batch.candidate_ids)}
+        for release in several:
+            name = release.release_id
+            if classes:
+                findings += run_check(name, _classes, view, batch, release)
+            findings += run_check(name, _admission, view, batch, release, records.get(release.candidate_id))
+    return findings
+
+
+def check_release_files(view: VerificationContext, releases: list[Release]) -> list[Finding]:
+    """Every release's files are those that were published, and say what the history says."""
+    findings: list[Finding] = []
+    for batch, several in _batched(view, releases, with_classes=False):
+        for release in several:
+            name = release.release_id
+            findings += run_check(name, _files, view, release)
+            findings += run_check(name, _manifest, view, release)
+            findings += run_check(f"{name}/{PACKAGE}", _mark, view, batch, release)
+    return findings
+
+
+def _batched(
+    view: VerificationContext, releases: list[Release], *, with_classes: bool
+) -> Iterator[tuple[Batch, list[Release]]]:
+    by_id = {release.release_id: release for release in releases}
+    weights = _weights(view) if with_classes else {}
     n_classes = {release.release_id: weights.get(release.candidate_id, 0) for release in releases}
     for ids in batches(list(by_id), n_classes):
-        candidate_ids = [by_id[name].candidate_id for name in ids]
-        batch = Batch(view.con, candidate_ids)
-        records = {one.candidate_id: one for one in queries.candidates_of(view.con, candidate_ids)}
-        for release in map(by_id.__getitem__, ids):
-            findings += _release(view, batch, release, records.get(release.candidate_id))
-    return findings
+        several = [by_id[name] for name in ids]
+        yield Batch(view.con, [release.candidate_id for release in several]), several
 
 
 def _weights(view: VerificationContext) -> dict[str, int]:
@@ -51,18 +80,6 @@ def _weights(view: VerificationContext) -> dict[str, int]:
         return class_numbers(view.con)
     except duckdb.Error:
         return {}
-
-
-def _release(
-    view: VerificationContext, batch: Batch, release: Release, record: CandidateRecord | None
-) -> list[Finding]:
-    name = release.release_id
-    findings = run_check(name, _files, view, release)
-    findings += run_check(name, _manifest, view, release)
-    findings += run_check(f"{name}/{PACKAGE}", _mark, view, batch, release)
-    findings += run_check(name, _publication_event, view, release)
-    findings += run_check(name, _classes, view, batch, release)
-    return findings + run_check(name, _admission, view, batch, release, record)
 
 
 def _files(view: VerificationContext, release: Release) -> list[Finding]:
@@ -153,25 +170,12 @@ def _admission(
     findings = []
     if record.state is not CandidateState.PUBLISHED:
         findings.append(Finding(name, f"its candidate is {record.state}"))
-    results = batch.verdicts.get(record.candidate_id, [])
-    if not results:
-        findings.append(Finding(name, "no gate was run"))
-    words = batch.words.get(record.candidate_id, [])
-    overridden = is_overridden(results, words)
-    findings += [
-        Finding(name, f"gate {gate} says {verdict}")
-        for gate, verdict in results
-        if verdict != Verdict.PASS and not overridden
-    ]
     logged = view.log.candidates.get(record.candidate_id)
-    asked = set(logged.asked()) if logged else set()
-    findings += [
-        Finding(name, f"gate {gate} has no result, though the release had to pass it")
-        for gate in sorted(asked - {gate for gate, _ in results})
-    ]
-    needed = 0 if overridden else needed_by(view.policy(record.policy_digest), record.summary)
-    if "reject" in words or words.count("approve") < needed:
-        findings.append(
-            Finding(name, f"has {words.count('approve')} of {number_of(needed, 'required approval')}")
-        )
-    return findings
+    wrong = admission_errors(
+        batch.verdicts.get(record.candidate_id, []),
+        logged.asked() if logged else (),
+        batch.words.get(record.candidate_id, []),
+        needed_by(view.policy(record.policy_digest), record.summary),
+    )
+    wrong += seals_missing(view.log, logged) if logged else []
+    return findings + [Finding(name, what) for what in wrong]

@@ -25,12 +25,16 @@ _MOST_CLASSES = 200_000  # of all candidates of a batch; a single one may have m
 
 @dataclass
 class VerificationContext:
-    """The store as it is being verified: an open connection, what the log says, and the key it trusts."""
+    """The store as it is being verified: an open connection, what the log says, and the key it trusts.
+
+    With a `series`, only what is kept of that one is looked at, and of the others what the catalog lists.
+    """
 
     root: Path
     con: duckdb.DuckDBPyConnection
     log: ReplayedLog
     public_key: str | None
+    series: str | None = None
     _policies: dict[str, dict[str, Any]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
 

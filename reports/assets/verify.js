@@ -20,7 +20,7 @@ const ACTS = new Map(Object.entries({ // by its event: what a person does, and r
   "release.withdrawn": ["withdraw", "admin", "approver"], "clock.corrected": ["correct the clock", "admin"],
   "question.asked": ["ask", "approver"], "question.answered": ["answer", "operator"],
 }));
-const [OVERRIDABLE, OVERRIDES_NEEDED, OPTIONAL_GATES] = [["fail", "unknown"], 2, ["err", "umr", "sadr"]];
+const [OVERRIDABLE, OVERRIDES_NEEDED] = [["fail", "unknown"], 2];
 const [CLOCK_TOLERANCE, DEEPEST] = [60, 100]; // seconds; arrays and objects within each other
 const [LARGEST_DOCUMENT, LARGEST_FILE] = [2 ** 28, 2 ** 31]; // bytes; a browser digests a file at once
 const SLICE = 2 ** 15; // bytes that are unpacked at once, under 2^16 as a block of Deflate is
@@ -472,6 +472,17 @@ async function* checkPolicy({ manifest, policy }) {
   yield [POLICY, "is not the policy of the release", (await digestOf(policy)) !== manifest.policy_digest];
 }
 
+function demandedGates(policy) { // as release_store/protocol/demanded_gates.py, which also makes GATES_BY_FIELD
+  const gates = optional(policy.gates, "gates of the policy");
+  const models = optional(gates.models, "gates.models of the policy");
+  const own = optional(models.attributes, "gates.models.attributes of the policy");
+  const ofAny = [models, ...Object.values(own).map((one) => optional(one, "the models of an attribute"))];
+  const asks = (found, name) => Object.hasOwn(found, name) && found[name] !== null;
+  const added = optional(models.added, "gates.models.added of the policy");
+  const ofModels = GATES_BY_FIELD.models.filter((name) => ofAny.some((found) => asks(found, name)));
+  return [...GATES_BY_FIELD.limited.filter((name) => asks(gates, name)), ...ofModels, ...Object.keys(added)];
+}
+
 function* checkGates(bundle) {
   const [results, overridden] = [bundle.results(), bundle.overridden()];
   const lacks = (name) => !results.some(([gate]) => gate === name);
@@ -483,9 +494,7 @@ function* checkGates(bundle) {
   yield [RELEASE + MANIFEST, "does not say which gates were overridden", !named];
   const asked = list(bundle.assessed().asked ?? []).map(text); // the first stores did not log it
   yield* asked.map((name) => ["gates", `${name} has no result, though it had to be passed`, lacks(name)]);
-  const demanded = optional(bundle.policy.gates, "gates of the policy");
-  const optionals = OPTIONAL_GATES.filter((name) => (demanded[name] ?? null) !== null);
-  yield* optionals.map((name) => ["gates", `the policy requires ${name}, and it was not run`, lacks(name)]);
+  yield* demandedGates(bundle.policy).map((name) => ["gates", `the policy requires ${name}, and it was not run`, lacks(name)]);
 }
 
 function* checkDecisions(bundle) {

@@ -1,6 +1,7 @@
 """The risk gate: every gate that the policy asks for, on what would be public.
 
-A new gate is one line here. Those of other packages' privacy models are asked after ours.
+A new gate is one line here, and one in `release_store/protocol/demanded_gates.py` where a field of the policy
+asks for it. Those of other packages' privacy models are asked after ours.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from time import perf_counter
 from policy.errors import PolicyError, TransientFailure
 from policy.model import ReleasePolicy
 from policy.rounding import bound_text, measured_text
+from release_store.protocol.demanded_gates import LIMITED_GATES, MODEL_GATES, demanded_gates
 from release_store.records import GateResult, Verdict
 from tasks.history.following import follows_people, may_follow_nobody
 from tasks.privacy.added import bound_models
@@ -57,8 +59,8 @@ def _has_numbers(policy: ReleasePolicy) -> bool:
     return any(policy.privacy.of(name).spread > 0 for name in numeric)
 
 
-def _asks_for(model: str) -> Callable[[ReleasePolicy], bool]:
-    return lambda policy: policy.gates.models.asks_for(model)
+def _by_field(name: str) -> Callable[[ReleasePolicy], bool]:
+    return lambda policy: name in demanded_gates({"gates": policy.gates.model_dump(mode="json")})
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Gate:
     asked_by: Callable[[ReleasePolicy], bool] = _always
 
 
-GATES: dict[str, Gate] = {
+_GATES = {
     "files": Gate(integrity.files_gate),
     "truth": Gate(integrity.truth_gate, needs_source=True),
     "leak": Gate(leaks.leak_gate, needs_source=True),
@@ -80,45 +82,36 @@ GATES: dict[str, Gate] = {
     "h_min": Gate(classes.h_min_gate),
     "e": Gate(classes.e_gate),
     "spread": Gate(classes.spread_gate, asked_by=_has_numbers),
-    "distinct_l": Gate(diversity.distinct_l_gate, asked_by=_asks_for("distinct_l")),
-    "entropy_l": Gate(diversity.entropy_l_gate, asked_by=_asks_for("entropy_l")),
-    "recursive_cl": Gate(diversity.recursive_cl_gate, asked_by=_asks_for("recursive_cl")),
-    "t_closeness": Gate(closeness.t_closeness_gate, asked_by=_asks_for("t_closeness")),
-    "alpha_k": Gate(alpha_k.alpha_k_gate, asked_by=_asks_for("alpha_k")),
-    "beta_likeness": Gate(likeness.beta_likeness_gate, asked_by=_asks_for("beta_likeness")),
-    "delta_disclosure": Gate(likeness.delta_disclosure_gate, asked_by=_asks_for("delta_disclosure")),
-    "km": Gate(partial_knowledge.km_gate, asked_by=_asks_for("km")),
-    "lkc": Gate(partial_knowledge.lkc_gate, asked_by=_asks_for("lkc")),
+    "distinct_l": Gate(diversity.distinct_l_gate),
+    "entropy_l": Gate(diversity.entropy_l_gate),
+    "recursive_cl": Gate(diversity.recursive_cl_gate),
+    "t_closeness": Gate(closeness.t_closeness_gate),
+    "alpha_k": Gate(alpha_k.alpha_k_gate),
+    "beta_likeness": Gate(likeness.beta_likeness_gate),
+    "delta_disclosure": Gate(likeness.delta_disclosure_gate),
+    "km": Gate(partial_knowledge.km_gate),
+    "lkc": Gate(partial_knowledge.lkc_gate),
     "levels": Gate(levels.levels_gate, asked_by=lambda policy: bool(policy.method.levels)),
-    "err": Gate(linkage_and_loss.err_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.err)),
-    "umr": Gate(linkage_and_loss.umr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.umr)),
-    "forced": Gate(forced.forced_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.forced)),
+    "err": Gate(linkage_and_loss.err_gate, needs_source=True),
+    "umr": Gate(linkage_and_loss.umr_gate, needs_source=True),
+    "forced": Gate(forced.forced_gate, needs_source=True),
     "membership": Gate(
         membership.membership_gate,
         needs_source=True,
-        asked_by=lambda policy: bool(policy.gates.membership),
     ),
-    "sadr": Gate(attacks.sadr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr)),
-    "sadr_excess": Gate(
-        attacks.sadr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.sadr_excess)
-    ),
-    "pr_dr": Gate(attacks.pr_dr_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr)),
-    "pr_dr_excess": Gate(
-        attacks.pr_dr_excess_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.pr_dr_excess)
-    ),
-    "inversion": Gate(
-        inversion.inversion_gate, needs_source=True, asked_by=lambda policy: bool(policy.gates.inversion)
-    ),
-    "k_map": Gate(population.k_map_gate, asked_by=lambda policy: bool(policy.gates.k_map)),
+    "sadr": Gate(attacks.sadr_gate, needs_source=True),
+    "sadr_excess": Gate(attacks.sadr_excess_gate, needs_source=True),
+    "pr_dr": Gate(attacks.pr_dr_gate, needs_source=True),
+    "pr_dr_excess": Gate(attacks.pr_dr_excess_gate, needs_source=True),
+    "inversion": Gate(inversion.inversion_gate, needs_source=True),
+    "k_map": Gate(population.k_map_gate),
     "population_uniqueness": Gate(
         population.population_uniqueness_gate,
         needs_source=True,
-        asked_by=lambda policy: bool(policy.gates.population_uniqueness),
     ),
     "delta_presence": Gate(
         presence.delta_presence_gate,
         needs_source=True,
-        asked_by=lambda policy: bool(policy.gates.delta_presence),
     ),
     "pairwise": Gate(history.pairwise_gate),
     "whole_history": Gate(history.whole_history_gate, needs_source=True),
@@ -130,6 +123,10 @@ GATES: dict[str, Gate] = {
     "totals": Gate(totals.totals_gate, asked_by=may_follow_nobody),
     "suppression": Gate(linkage_and_loss.suppression_gate),
     "ncp": Gate(linkage_and_loss.ncp_gate, needs_source=True),
+}
+GATES: dict[str, Gate] = {
+    name: replace(gate, asked_by=_by_field(name)) if name in (*LIMITED_GATES, *MODEL_GATES) else gate
+    for name, gate in _GATES.items()
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from policy.errors import VerificationFailed
 from policy.model import ReleasePolicy
 from policy.period import periods_apart
-from release_store.approval.decisions import OVERRIDABLE
+from release_store.approval.admission import OVERRIDABLE
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from release_store.sealed import sealed_file
 from tasks.risk.evidence import Evidence

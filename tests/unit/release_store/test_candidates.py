@@ -9,6 +9,7 @@ import pytest
 from policy.errors import Blocked, StoreError, UsageError
 from release_store.approval.authentication import system_account
 from release_store.canonical import digest_of
+from release_store.protocol.demanded_gates import demanded_gates
 from release_store.records import CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
 from tests.support.at_work import agreed
@@ -107,7 +108,7 @@ def test_gate_results_are_kept_in_order_with_what_they_measured(store: ReleaseSt
     store.record_gates(record.candidate_id, results, to=CandidateState.BLOCKED, actor="ann")
     assert store.gates(record.candidate_id) == results
     assert store.candidate(record.candidate_id).state is CandidateState.BLOCKED
-    assert actions(store)[-2:] == ["candidate.assessed", "candidate.blocked"]
+    assert actions(store)[-3:] == ["candidate.assessed", "log.sealed", "candidate.blocked"]
     assert store.events()[-1].reason == "gates that did not pass: err, umr"
 
 
@@ -142,12 +143,13 @@ def test_a_gate_that_was_to_be_asked_and_was_not_does_not_open_the_way(
     assert event.payload["asked"] == ["k"]
 
 
-def test_a_gate_to_which_the_policy_sets_a_limit_is_to_be_asked(store: ReleaseStore) -> None:
-    from release_store.db.changes import gates_limited_by
-
-    document = {"gates": {"err": {"max": 0.1}, "umr": None, "ncp": {"max": 0.5}, "transient": "compare"}}
-    assert gates_limited_by(document) == {"err", "ncp"}
-    assert gates_limited_by({}) == gates_limited_by({"gates": None}) == set()
+def test_a_gate_that_a_field_of_the_policy_asks_for_is_to_be_asked() -> None:
+    attributes, added = {"wage": {"distinct_l": {"l": 3}}}, {"simpson": {}}
+    models = {"km": None, "lkc": {"l": 2}, "attributes": attributes, "added": added}
+    limits = {"err": {"max": 0.1}, "umr": None, "k_map": {"k": 5}, "ncp": {"max": 0.5}}
+    document = {"gates": {**limits, "transient": "compare", "models": models}}
+    assert demanded_gates(document) == ["err", "k_map", "ncp", "distinct_l", "lkc", "simpson"]
+    assert demanded_gates({}) == demanded_gates({"gates": None}) == []
 
 
 def test_a_policy_that_asks_for_people_is_not_passed_over(store: ReleaseStore) -> None:

@@ -181,7 +181,7 @@ def test_a_publication_that_was_interrupted_while_the_clock_was_ahead_is_undone_
         at(patch, NOW + AHEAD)
         name = approved(store, made_at=NOW + AHEAD)
         with transaction(store.root) as con:
-            start_publication(con, store.root, name, classes_of_two(), "ann", {})
+            start_publication(con, store.root, name, classes_of_two(), "ann", {}, keys.load_key(store.root))
     corrected(store)
     assert recover(store) == [f"{name}: publication undone, nothing was public; state: approved"]
     with pytest.raises(Blocked, match="the clock was corrected since it was made"):

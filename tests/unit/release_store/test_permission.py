@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from policy.errors import ReleaseGateError, StoreError, UsageError
+from release_store.audit.keys import load_key
 from release_store.db.changes import set_state
 from release_store.db.connection import transaction
 from release_store.db.release_changes import start_publication
@@ -125,8 +126,9 @@ def decided(store: ReleaseStore, candidate_id: str, decision: str) -> None:
 
 def published(store: ReleaseStore, candidate_id: str) -> None:
     record = store.candidate(candidate_id)
+    key = load_key(store.root)
     with transaction(store.root) as con:
-        start_publication(con, store.root, record.candidate_id, classes_of_two(), "bob", {}, "looked at it")
+        start_publication(con, store.root, record.candidate_id, classes_of_two(), "bob", {}, key)
 
 
 def prepared(store: ReleaseStore, candidate_id: str) -> None:
