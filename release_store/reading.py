@@ -31,7 +31,7 @@ from release_store.records import (
     Release,
     Validation,
 )
-from release_store.verification.rows_and_log import trusted_log
+from release_store.verification.rows_and_log import check_rows_follow_log, trusted_log
 
 
 class StoreReader:
@@ -40,6 +40,11 @@ class StoreReader:
     def __init__(self, root: Path, store_id: str) -> None:
         self.root = root
         self.store_id = store_id
+
+    def check_rows(self, series: str) -> None:
+        """Raise VerificationFailed unless the rows of a series follow the log: told before a run's work."""
+        with connect(self.root) as con:
+            check_rows_follow_log(con, self.root, series, compared=True)
 
     def candidate(self, candidate_id: str) -> CandidateRecord:
         """Return one candidate. Raises UsageError if there is none of that id."""

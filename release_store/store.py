@@ -26,7 +26,7 @@ from release_store.approval.questions import Question, answer, ask
 from release_store.approval.reviewers import load_reviewers, needed_reviewers
 from release_store.audit import keys
 from release_store.audit import log as audit
-from release_store.audit.checkpoints import KEPT, check_can_keep, keep, kept_file, sign
+from release_store.audit.checkpoints import KEPT, check_can_keep, keep, keep_head, kept_file, sign
 from release_store.canonical import iso, utc_now
 from release_store.db import changes, queries
 from release_store.db.connection import DATABASE, connect, is_read_only, transaction
@@ -229,7 +229,7 @@ class ReleaseStore(StoreReader):
         UsageError where the signing key, which seals the results, is not at hand.
         """
         key = keys.load_key(self.root)
-        with transaction(self.root) as con:
+        with self.kept_transaction() as con:
             changes.record_gates(
                 con, candidate_id, results, to=to, actor=actor, key=key, asked=asked, figures=figures
             )
@@ -306,7 +306,7 @@ class ReleaseStore(StoreReader):
         """End a candidate: rejected, expired, stale or failed. Raises StoreError for any other state."""
         if to not in _BY_HAND:
             raise StoreError(f"a candidate cannot become {to} by a change of state alone", where=candidate_id)
-        with transaction(self.root) as con:
+        with self.kept_transaction() as con:
             changes.set_state(con, candidate_id, to, actor=actor, reason=reason)
 
     def record_review(
@@ -330,12 +330,24 @@ class ReleaseStore(StoreReader):
         return True
 
     @contextmanager
+    def kept_transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One transaction, after which the log's head is kept beside the signing key, if that is at hand.
+
+        Who writes the store can then cut nothing off that was said in it.
+        """
+        with self.catalog_lock():
+            with transaction(self.root) as con:
+                yield con
+                keep_it = keep_head(con, self.root)
+            keep_it()
+
+    @contextmanager
     def _act_on(self, candidate_id: str, *, harmless: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """One transaction on a candidate. Raises VerificationFailed where rows do not follow the log.
 
         What is `harmless`, a rejection, can be done in a damaged store too.
         """
-        with transaction(self.root) as con:
+        with self.kept_transaction() as con:
             series = queries.candidate(con, candidate_id).series
             if not harmless:
                 check_rows_follow_log(con, self.root, series, compared=True)

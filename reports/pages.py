@@ -137,8 +137,8 @@ def embedded(value: Any) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `verify.js` with
-    the gates that a field of a policy asks for, `vega.js`.
+    """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `vega.js`, and
+    `verify.js` with the gates that a field of a policy asks for.
     """
     if name == "vega.js":
         # A script element ends at the first of these, wherever it stands.

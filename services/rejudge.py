@@ -50,6 +50,7 @@ def _rejudge(
     store = ReleaseStore.open(store_path)
     recover(store)
     record = store.candidate(candidate_id)
+    store.check_rows(record.series)
     check_may_be_judged_again(store, record)
     by = resolve_actor(store, Act.REJUDGE, actor).name
     check_permission(Act.REJUDGE, Person(by, made_by=record.made_by), candidate_id)

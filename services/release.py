@@ -127,6 +127,7 @@ def _release(
     check_models(policy, str(policy_path))
     store = ReleaseStore.open(store_path)
     recover(store)
+    store.check_rows(policy.series)
     chosen = period_of(policy, period, runtime)
     if not has_ended(chosen, policy.period, day_at(utc_now(), policy.timezone)):
         print(f"releasegate: the period {chosen} has not ended yet", file=sys.stderr, flush=True)

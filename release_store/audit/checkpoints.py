@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from release_store.records import AuditEvent, Release
 Connection = duckdb.DuckDBPyConnection
 Checkpoint = dict[str, Any]
 
+LOST = "checkpoint.lost"  # the action of an event: what was kept beside the key was gone
 KEPT = "kept"  # what a store's first event says of the checkpoint beside the key; old stores say nothing
 _HINT = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
 
@@ -116,6 +117,31 @@ def seal(con: Connection, key: Ed25519PrivateKey, event: AuditEvent) -> None:
     audit.append(con, event.actor, SEAL, event.object, "", checkpoint)
 
 
+def keep_head(con: Connection, root: Path) -> Callable[[], None]:
+    """Return what keeps the head of the log beside the signing key, once the transaction is committed.
+
+    It does nothing where the key is not at hand. Where a checkpoint should have been kept and is gone, the
+    log tells it from now on. Raises VerificationFailed, and signs nothing, unless the log goes on from the
+    newest checkpoint that there is.
+    """
+    try:
+        key = keys.load_key(root)
+        check_can_keep(root)
+    except UsageError:
+        return lambda: None
+    store_id = queries.store_info(con, "store_id")
+    found = checkpoint_status(con, root, keys.public_hex(key))
+    check_goes_on(con, found.newest, by_root=False)
+    if not found.kept and was_kept(con, root):
+        audit.append(con, "releasegate", LOST, store_id)
+    size, head = audit.log_head(con)
+    signed = keys.sign_checkpoint(
+        key, store_id=store_id, size=size, head=head, at=iso(utc_now()), of=store_id
+    )
+    of_releases = _of_releases(found.kept, store_id)  # perhaps not yet beside them
+    return lambda: keep(kept_file(root, store_id), [*of_releases, signed])
+
+
 def keep(path: Path, signed: Sequence[Checkpoint]) -> None:
     """Keep beside the key what was signed last. Raises StoreError if the folder cannot be written."""
     try:
@@ -141,6 +167,13 @@ def always_kept(con: Connection) -> bool:
     found = con.execute("SELECT payload FROM event WHERE number = 1 AND action = 'store.created'").fetchone()
     payload = audit.canonical_payload(found[0]) if found else None
     return (payload or {}).get("checkpoint") == KEPT
+
+
+def was_kept(con: Connection, root: Path) -> bool:
+    """Tell whether a checkpoint of the store was ever kept beside its key: the first versions kept none."""
+    return always_kept(con) or any(
+        "of" in found for found in map(_read, root.glob("releases/*/*.checkpoint.json")) if found is not None
+    )
 
 
 def expected_checkpoints(con: Connection) -> dict[str, int]:
@@ -179,10 +212,13 @@ def checkpoint_status(con: Connection, root: Path, public_key: str | None) -> Ch
         for path in checkpoint_files(root, release)
         if checkpoint_of(path) in events
     }
-    found = CheckpointStatus(kept, _newest(root, wanted, kept, store_id, public_key))
+    of_release = _newest(root, wanted, _of_releases(kept, store_id), store_id, public_key)
+    found = CheckpointStatus(
+        kept, max([*kept, *([of_release] if of_release else [])], key=_size, default=None)
+    )
     if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
         raise VerificationFailed("is missing; it held the newest checkpoint", where=str(place), hint=_HINT)
-    signed_size = _size(found.newest)
+    signed_size = _size(of_release)
     waiting = {one.get("of"): one for one in kept}
     for path, number in wanted.items():
         if os.path.lexists(path):
@@ -194,6 +230,11 @@ def checkpoint_status(con: Connection, root: Path, public_key: str | None) -> Ch
         else:
             found.lost.append(path)
     return found
+
+
+def _of_releases(kept: Sequence[Checkpoint], store_id: str) -> list[Checkpoint]:
+    """Return the checkpoints of releases and withdrawals: those of the store itself are of the log's head."""
+    return [one for one in kept if one.get("of") != store_id]
 
 
 def _newest(

@@ -67,7 +67,7 @@ def withdraw(
             hint="Run `releasegate history` to list them.",
         )
     with store.series_lock(known[release_id]):
-        with transaction(store.root) as con:
+        with store.kept_transaction() as con:
             check_rows_follow_log(con, store.root, known[release_id], compared=True)
             release = queries.release(con, release_id)
             said = as_said(withdrawal_statement(release, store.store_id, by, reason), credential)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from policy.errors import ReleaseGateError, UsageError
 from policy.plain_file import not_read, read_bytes
 from policy.text import number_of
 from release_store.audit import keys
-from release_store.audit.checkpoints import always_kept, kept_file, read_kept
+from release_store.audit.checkpoints import kept_file, read_kept, was_kept
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
 from release_store.guarded_files import read_plain
@@ -61,8 +60,7 @@ def check_kept_with_key(view: VerificationContext) -> list[Finding]:
         path = kept_file(view.root, view.store_id)
     except UsageError:
         return []  # the key lies in the store, which is told elsewhere
-    kept = always_kept(view.con) or _one_was_kept(view.root)
-    if not path.exists() and keys.key_path(view.root).exists() and kept:
+    if not path.exists() and keys.key_path(view.root).exists() and was_kept(view.con, view.root):
         return [Finding(path.name, "is missing; the newest checkpoint is kept beside the signing key")]
     return check_goes_on_from_kept(view)
 
@@ -75,16 +73,6 @@ def check_goes_on_from_kept(view: VerificationContext) -> list[Finding]:
         for one in read_kept(path)
         for finding in check_kept_checkpoint(view, Path(path.name), one, view.public_key)
     ]
-
-
-def _one_was_kept(root: Path) -> bool:
-    """Tell whether a checkpoint of the store is of a form that was kept beside the key from the first on."""
-    for path in root.glob("releases/*/*.checkpoint.json"):
-        with suppress(OSError, ValueError, RecursionError):
-            found = json.loads(read_bytes(path))
-            if isinstance(found, dict) and "of" in found:
-                return True
-    return False
 
 
 def _cut(view: VerificationContext, size: int) -> Finding:

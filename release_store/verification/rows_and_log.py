@@ -77,7 +77,7 @@ def listed_releases(con: duckdb.DuckDBPyConnection, root: Path) -> list[Release]
 
 
 def trusted_log(con: duckdb.DuckDBPyConnection, root: Path) -> ReplayedLog:
-    """Return what the log says. Raises VerificationFailed unless it holds and goes on from what was signed."""
+    """Return what the log says. Raises VerificationFailed unless it holds, and goes on from what was kept."""
     log = replayed_log(con, root)
     view = VerificationContext(root, con, log, keys.read_public_hex(root))
     _refuse([*log.findings, *run_check("checkpoints", _goes_on, view)])

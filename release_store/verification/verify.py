@@ -7,6 +7,7 @@ from typing import Any
 
 from policy.errors import ReleaseGateError
 from release_store.audit import keys
+from release_store.audit.checkpoints import LOST
 from release_store.audit.log import Finding, read_events_of
 from release_store.audit.replay import read_log
 from release_store.db import queries
@@ -32,6 +33,7 @@ from release_store.verification.view import VerificationContext, run_check
 __all__ = ["Finding", "notes", "verify"]
 
 _MEMORY = "400MB"
+_LOST = "the checkpoint beside the signing key was gone, so what had been kept in it could not be compared"
 
 
 def verify(
@@ -65,9 +67,10 @@ def verify(
 
 
 def notes(store: ReleaseStore) -> list[Finding]:
-    """Return what is no fault and must be known: corrections of the clock, and releases by override."""
+    """Return what is no fault and must be known: corrections of the clock, lost checkpoints, overrides."""
     with connect(store.root) as con:
-        found = [
+        found = [Finding(f"event {event.number}", _LOST) for event in read_events_of(con, [LOST])]
+        found += [
             Finding(f"event {event.number}", corrected_in_words(vars(event)))
             for event in read_events_of(con, [CORRECTED])
         ]
