@@ -34,8 +34,8 @@ from release_store.permission import Act
 from release_store.person_key import make_person_key
 from release_store.protocol.clock import IN_ORDER
 from release_store.protocol.proofs import PROVEN
+from release_store.publishing.candidate_report import keep_report
 from release_store.publishing.locks import holder, lock_name
-from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.reading import StoreReader
 from release_store.records import (
     CandidateRecord,
@@ -226,6 +226,11 @@ class ReleaseStore(StoreReader):
         with transaction(self.root) as con:
             changes.record_gates(con, candidate_id, results, to=to, actor=actor, asked=asked, figures=figures)
 
+    def keep_report(self, candidate_id: str, page: bytes, *, actor: str) -> Path:
+        """Write a candidate's `report.html`, whole or not at all, keep its digest, and return its path."""
+        with transaction(self.root) as con:
+            return keep_report(con, self.root, candidate_id, page, actor)
+
     def refuse(self, decision: Decision, error: ReleaseGateError) -> None:
         """Keep that somebody's decision was refused before anybody was asked to prove it, and why."""
         with transaction(self.root) as con:
@@ -236,14 +241,14 @@ class ReleaseStore(StoreReader):
     ) -> CandidateState:
         """Take one person's decision with what proves that it is theirs; return the candidate's new state.
 
-        Raises Blocked if the candidate expired, is stale or is not what the person saw, UsageError if
-        the person may not decide or gives no proof, VerificationFailed for an approval of files that are not
-        those that the gates judged; each refusal is in the log by then. UsageError too, and nothing is
-        logged, where there is no file of people that can be read.
+        Raises Blocked if the candidate expired, is stale or is not what the person saw, UsageError if the
+        person may not decide or gives no proof, VerificationFailed for an approval of files that are not
+        those that the gates judged or of a report that is not the one that was written; each refusal is in
+        the log by then. UsageError too, and nothing is logged, where no file of people can be read.
         """
         staff = needed_reviewers(self.root)
         name, agreed = decision.candidate_id, decision.decision in (Act.APPROVE, Act.OVERRIDE)
-        altered = differing_files(candidate_folder(self.root, name), self.files(name)) if agreed else []
+        altered = list(self.altered_files(name)) if agreed else []
         with transaction(self.root) as con:
             outcome = decide(
                 con,

@@ -13,6 +13,7 @@ from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
 from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, REFUSED
+from release_store.publishing.candidate_report import REPORTED, reported_files
 from release_store.summary import APPROVAL
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
@@ -111,6 +112,7 @@ class ReplayedLog:
     releases: dict[str, LoggedRelease] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
+    reports: dict[str, dict[str, str]] = field(default_factory=dict)  # of candidates: name and SHA-256
     announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
     counted_since: int | None = None  # the first event by which it is said how many people must agree
     findings: list[Finding] = field(default_factory=list)
@@ -208,6 +210,8 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         if "proof" in payload:
             said["proof"] = payload["proof"]
         log.decisions.setdefault(subject, []).append(said)
+    if action == REPORTED:
+        log.reports[subject] = reported_files(payload)
     if action in _WORDS:
         people = len(log.people) - 1 if log.people else None
         log.words.append(LoggedDecision(number, actor, action, subject, reason, payload, people))
@@ -217,10 +221,15 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         log.started.add(str(payload.get("release")))
     if of := due_name(action, subject):
         log.announced.setdefault(of, number)
+    _note_release(log, row, payload)
+
+
+def _note_release(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
+    number, _, _, action, subject, _, text, _, _ = row
     if action == "release.published":
         log.published.add(str(payload.get("release")))
         release = log.releases.setdefault(subject, LoggedRelease())
         release.published.append(text)
         release.number = release.number or number
-    if moves and "release_state" in payload and "release" in payload:
+    if action != REFUSED and "release_state" in payload and "release" in payload:
         log.releases.setdefault(str(payload["release"]), LoggedRelease()).state = payload["release_state"]

@@ -50,6 +50,16 @@ _attached: dict[Path, int] = {}  # databases that are attached now, and by how m
 _inherited: list[duckdb.DuckDBPyConnection] = []  # of the process that this one was forked from
 _instances_lock = threading.Lock()
 _ATTACHED_AS = "history"
+_NO_DAMAGE = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.TransactionException)
+
+
+class DamagedDatabase(StoreError):
+    """The file of the database does not hold what DuckDB wrote."""
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Tell whether an error of a query that is right says that the file is damaged."""
+    return not isinstance(error, _NO_DAMAGE) and not _system_word(str(error))
 
 
 @contextmanager
@@ -92,6 +102,12 @@ def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnectio
         yield con
     except duckdb.Error as error:
         # DuckDB's own text may quote what was being written: its kind and the system's word are told.
+        if is_damage(error):
+            raise DamagedDatabase(
+                f"the database is damaged, or was altered ({type(error).__name__})",
+                where=str(path),
+                hint="Restore it from a backup; `releasegate verify` tells what is lost.",
+            ) from None
         raise StoreError(
             f"the database reported an error ({type(error).__name__}{_system_word(str(error))})",
             where=str(path),
@@ -266,7 +282,7 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
             if by is None:
                 if not os.access(path, os.W_OK) or _on_read_only_media(path):
                     return _open_to_read(path)
-                raise StoreError(
+                raise DamagedDatabase(
                     f"the store's database cannot be opened ({type(error).__name__})",
                     where=str(path),
                     hint="Restore it from a backup.",
@@ -361,7 +377,7 @@ def _open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         return _attach(path, "TYPE duckdb, READ_ONLY")
     except duckdb.Error as error:
-        raise StoreError(
+        raise DamagedDatabase(
             f"the store's database cannot be opened to read ({type(error).__name__})",
             where=str(path),
             hint="Restore it from a backup, or copy the whole store to a disk that can be written.",

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from policy.errors import StoreError, VerificationFailed
-from policy.plain_file import open_plain
-from release_store.canonical import stream_digest
+from policy.plain_file import not_read, open_plain
+from release_store.canonical import sha256_hex, stream_digest
 from release_store.records import Release, ReleaseState
 
 MANIFEST = "manifest.json"
@@ -100,7 +100,28 @@ def check_places(root: Path, series: str) -> None:
 
 def differing_files(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Return the names in `files` (name to SHA-256) that `folder` lacks or holds with other content."""
-    return [name for name, digest in files.items() if _digest_or_none(folder / name) != digest]
+    return list(file_errors(folder, files))
+
+
+def file_errors(
+    folder: Path, files: Mapping[str, str], *, than: str = "the published file"
+) -> dict[str, str]:
+    """Return what is wrong with each of `files` (name to SHA-256) in `folder`, by name, in a few words.
+
+    `than` is what a file with other content differs from.
+    """
+    wrong = {}
+    for name, digest in files.items():
+        found, what = _digest(folder / name)
+        if found != digest:
+            wrong[name] = what or f"differs from {than}"
+    return wrong
+
+
+def content_error(path: Path, content: bytes, differs: str) -> str | None:
+    """Return what is wrong with a file that is to hold just `content`, in words: `differs` if it does."""
+    found, what = _digest(path)
+    return None if found == sha256_hex(content) else what or differs
 
 
 def copy_candidate(staged: Path, target: Path, files: Mapping[str, str]) -> None:
@@ -166,7 +187,7 @@ def _copy_folder(folder: Path, target: Path) -> None:
     partial.mkdir(mode=0o700)
     for path in sorted(folder.iterdir()):
         copied = _copy(path, partial / path.name)
-        if _digest_or_none(partial / path.name) != copied or _digest_or_none(path) != copied:
+        if _digest(partial / path.name)[0] != copied or _digest(path)[0] != copied:
             raise OSError(errno.EIO, "the copy differs from its source")
     sync_folder(partial)
     remove_folder(target)  # a copy whose move was interrupted
@@ -239,11 +260,16 @@ def _write_synced(path: Path, data: bytes, mode: int = 0o644) -> None:
     path.chmod(mode)
 
 
-def _digest_or_none(path: Path) -> str | None:
+def _digest(path: Path) -> tuple[str | None, str]:
+    """Return the SHA-256 of a file that is no link; or None, and why there is none."""
     if path.is_symlink():
-        return None
+        return None, "is a symbolic link"
     try:
         with open_plain(path) as file:
-            return stream_digest(file)
-    except OSError:
-        return None
+            return stream_digest(file), ""
+    except (FileNotFoundError, NotADirectoryError):
+        return None, "is missing"
+    except IsADirectoryError:
+        return None, "is a folder"
+    except OSError as error:
+        return None, not_read(error)

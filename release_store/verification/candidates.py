@@ -112,7 +112,7 @@ def _decisions(view: VerificationContext, batch: Batch, record: CandidateRecord)
         findings.append(Finding(name, "its decisions differ from the logged ones"))
     bound = (record.candidate_digest, record.policy_digest, record.history_head)
     if record.state in (CandidateState.APPROVED, CandidateState.PUBLISHING):
-        findings += _held_back(name, batch)
+        findings += _held_back(record, batch)
     for one in kept:
         if (one["candidate_digest"], one["policy_digest"], one["history_head"]) != bound:
             findings.append(Finding(name, "a decision names digests other than the candidate's"))
@@ -123,13 +123,15 @@ def _decisions(view: VerificationContext, batch: Batch, record: CandidateRecord)
     return findings
 
 
-def _held_back(name: str, batch: Batch) -> list[Finding]:
+def _held_back(record: CandidateRecord, batch: Batch) -> list[Finding]:
     """What is about to be published passed every gate, or was overridden."""
+    name = record.candidate_id
+    is_now = "is approved" if record.state is CandidateState.APPROVED else "is being published"
     verdicts = batch.verdicts.get(name, [])
     if is_overridden(verdicts, batch.words.get(name, [])):
         return []
     return [
-        Finding(name, f"was published though gate {gate} says {verdict}")
+        Finding(name, f"{is_now} though gate {gate} says {verdict}, without two overrides")
         for gate, verdict in verdicts
         if verdict != Verdict.PASS
     ]
