@@ -30,6 +30,7 @@ from release_store.canonical import iso, utc_now
 from release_store.db import changes, queries
 from release_store.db.connection import DATABASE, connect, is_read_only, transaction
 from release_store.names import check_series
+from release_store.own_places import check_folders, check_lock
 from release_store.permission import Act
 from release_store.person_key import make_person_key
 from release_store.protocol.clock import IN_ORDER
@@ -330,10 +331,12 @@ class ReleaseStore(StoreReader):
     def series_lock(self, series: str, timeout: float = 600.0) -> Iterator[None]:
         """Hold the one right to publish to `series`; the system frees it when a process dies.
 
-        Raises StoreError if another holds it for longer than `timeout` seconds.
+        Raises StoreError if another holds it for longer than `timeout` seconds, VerificationFailed where a
+        folder of the store or of the series is a link.
         """
         check_series(series)
-        with self._file_lock(f"{series}.lock", timeout, f"has been publishing to '{series}'"):
+        doing, within = f"has been publishing to '{series}'", (f"releases/{series}", f"withdrawn/{series}")
+        with self._file_lock(f"{series}.lock", timeout, doing, within):
             yield
 
     @contextmanager
@@ -349,9 +352,12 @@ class ReleaseStore(StoreReader):
             yield
 
     @contextmanager
-    def _file_lock(self, name: str, timeout: float, doing: str) -> Iterator[None]:
+    def _file_lock(self, name: str, timeout: float, doing: str, within: Sequence[str] = ()) -> Iterator[None]:
+        """Hold a lock; what holds it writes to the store's folders, and those `within` them."""
         path = self.root / "locks" / name
+        check_folders(self.root, within)
         path.parent.mkdir(exist_ok=True, mode=0o700)
+        check_lock(path)
         # A soft lock would outlive a dead process, so a file system without real locks is refused.
         lock = FileLock(path, timeout=timeout, fallback_to_soft=False)
         try:

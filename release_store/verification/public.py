@@ -45,8 +45,6 @@ def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Find
     gone = {release.release_id for release in releases} - known
     checkpoints = {path for release in releases for path in checkpoint_files(view.root, release)}
     all_series = {record.series for record in queries.candidates(view.con)}
-    if top.is_symlink():
-        yield Finding("releases", "is a symbolic link")
     for entry in _entries(top):
         if entry.name == CATALOG:
             continue

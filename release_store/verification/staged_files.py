@@ -6,6 +6,7 @@ from pathlib import Path
 
 from release_store.audit.log import Finding
 from release_store.db import queries
+from release_store.own_places import file_error
 from release_store.protocol.names import REPORT
 from release_store.publishing.candidate_report import shown_errors
 from release_store.publishing.public_files import candidate_folder
@@ -48,6 +49,9 @@ def _files(view: VerificationContext, batch: Batch, record: CandidateRecord) -> 
         wrong = {file: what for file, what in wrong.items() if file not in gone}
     elif wanted and len(gone) == len(wanted):
         return [Finding(name, "its folder of staged files is missing")]
+    wrong |= {
+        file: what for file in wanted.keys() - wrong.keys() if (what := file_error(folder / file)) is not None
+    }
     return [Finding(f"{name}/{file}", what) for file, what in wrong.items()] + [
         Finding(f"{name}/{file}", "is not part of the candidate") for file in _foreign(folder, {*wanted})
     ]

@@ -33,6 +33,7 @@ from release_store.verification.checkpoints import (
     recorded_public_key,
 )
 from release_store.verification.inputs import check_inputs
+from release_store.verification.places import check_places
 from release_store.verification.proofs import check_decision_proofs
 from release_store.verification.public import check_folders
 from release_store.verification.releases import check_releases
@@ -81,6 +82,8 @@ def verified(
     findings: list[Finding] = []
     remarks: list[Finding] = []
     try:
+        with connect(store.root):
+            pass  # a log that the database did not write back, because its process died, is now taken up
         with connect(store.root) as con:
             con.execute(f"SET memory_limit = '{_MEMORY}'")
             log = read_log(con)
@@ -220,6 +223,7 @@ def _overrides(view: VerificationContext) -> list[Finding]:
 # What each looks at is what a damaged database does not give back.
 _CHECKS: dict[str, Callable[[VerificationContext], list[Finding]]] = {
     "the store's id": _store,
+    "files and folders": check_places,
     "triggers": _guards,
     "rows": check_rows,
     "positions": _places,
