@@ -15,7 +15,7 @@ from release_store.audit import keys
 from release_store.audit.log import Finding, read_events_of
 from release_store.audit.replay import read_log
 from release_store.db import queries
-from release_store.db.connection import DATABASE, connect, trigger_errors
+from release_store.db.connection import DATABASE, connect, is_damage, trigger_errors
 from release_store.db.figures import check_figures
 from release_store.db.people import check_people
 from release_store.protocol.clock import corrected_in_words
@@ -39,6 +39,7 @@ from release_store.verification.public import check_folders
 from release_store.verification.releases import check_releases
 from release_store.verification.rows import check_rows
 from release_store.verification.staged_files import check_staged_files
+from release_store.verification.unseen import note_unseen
 from release_store.verification.view import Unreadable, VerificationContext, run_check
 
 __all__ = ["Finding", "Verified", "notes", "overrides", "refusal_as_finding", "verified", "verify"]
@@ -86,7 +87,13 @@ def verified(
             pass  # a log that the database did not write back, because its process died, is now taken up
         with connect(store.root) as con:
             con.execute(f"SET memory_limit = '{_MEMORY}'")
-            log = read_log(con)
+            try:
+                log = read_log(con)
+            except duckdb.Error as error:
+                if not is_damage(error):
+                    raise
+                findings.append(Unreadable("the log", "cannot be read"))
+                return Verified(_damage_in_one(findings), remarks)
             view = VerificationContext(store.root, con, log, keys.read_public_hex(store.root), notes=remarks)
             findings += log.findings
             for what, check in _CHECKS.items():
@@ -236,6 +243,7 @@ _CHECKS: dict[str, Callable[[VerificationContext], list[Finding]]] = {
     "releases": _releases,
     "public files": _public,
     "kept checkpoint": check_kept_with_key,
+    "what was not seen": note_unseen,
     "corrections of the clock": _clock,
     "overrides": _overrides,
 }
