@@ -137,7 +137,8 @@ def _signing_key(root: Path) -> list[Check]:
     path = keys.key_path(root)
     keys.load_key(root)  # its mode and its place too
     if keys.read_public_hex(root) is None:
-        found = f"{root / keys.PUBLIC_KEY_FILE}: is missing or not a key"
+        path = root / keys.PUBLIC_KEY_FILE
+        found = f"{path}: is {'not a public key' if os.path.lexists(path) else 'missing'}"
         return [Check("signing key", Condition.WRONG, found, "Restore it from a backup.")]
     check_can_keep(root)
     mode = stat.S_IMODE(path.stat().st_mode)

@@ -19,7 +19,12 @@ from release_store.db.classes import classes_digest, read_classes
 from release_store.db.connection import connect
 from release_store.db.figures import all_figures, read_figures
 from release_store.db.people import people_in_common, read_people
-from release_store.publishing.public_files import differing_files, kept_folder
+from release_store.publishing.candidate_report import logged_report, shown_errors
+from release_store.publishing.public_files import (
+    candidate_folder,
+    differing_files,
+    kept_folder,
+)
 from release_store.records import (
     AuditEvent,
     CandidateRecord,
@@ -98,6 +103,16 @@ class StoreReader:
         """Return a candidate's staged files, name to SHA-256."""
         with connect(self.root) as con:
             return queries.files(con, candidate_id)
+
+    def logged_report(self, candidate_id: str) -> dict[str, str]:
+        """Return the name of a candidate's report with its SHA-256 in the log; nothing where none is."""
+        with connect(self.root) as con:
+            return logged_report(con, candidate_id)
+
+    def altered_files(self, candidate_id: str) -> dict[str, str]:
+        """Return what is wrong with what people see of a candidate, its files and its report, by file."""
+        folder = candidate_folder(self.root, candidate_id)
+        return shown_errors(folder, self.files(candidate_id), self.logged_report(candidate_id))
 
     def validations(self, series: str | None = None) -> list[Validation]:
         """Return how the inputs of one series or of all met their expectations, oldest first."""

@@ -31,13 +31,14 @@ from release_store.canonical import iso, utc_now
 from release_store.db import changes, queries
 from release_store.db.connection import DATABASE, connect, is_read_only, transaction
 from release_store.names import check_series
+from release_store.own_places import check_folders, check_lock
 from release_store.permission import Act
 from release_store.person_key import make_person_key
 from release_store.protocol.clock import IN_ORDER
 from release_store.protocol.proofs import PROVEN
 from release_store.protocol.seals import SEALED
+from release_store.publishing.candidate_report import keep_report
 from release_store.publishing.locks import holder, lock_name
-from release_store.publishing.public_files import candidate_folder, differing_files
 from release_store.reading import StoreReader
 from release_store.records import (
     CandidateRecord,
@@ -234,6 +235,15 @@ class ReleaseStore(StoreReader):
                 con, candidate_id, results, to=to, actor=actor, key=key, asked=asked, figures=figures
             )
 
+    def keep_report(self, candidate_id: str, page: bytes, *, actor: str) -> Path:
+        """Write a candidate's `report.html`, whole or not at all, keep its digest, and return its path.
+
+        Raises UsageError where the signing key, which seals the digest, is not at hand.
+        """
+        key = keys.load_key(self.root)
+        with self.kept_transaction() as con:
+            return keep_report(con, self.root, candidate_id, page, actor, key)
+
     def refuse(self, decision: Decision, error: ReleaseGateError) -> None:
         """Keep that somebody's decision was refused before anybody was asked to prove it, and why."""
         with transaction(self.root) as con:
@@ -244,14 +254,14 @@ class ReleaseStore(StoreReader):
     ) -> CandidateState:
         """Take one person's decision with what proves that it is theirs; return the candidate's new state.
 
-        Raises Blocked if the candidate expired, is stale or is not what the person saw, UsageError if
-        the person may not decide or gives no proof, VerificationFailed for an approval of files that are not
-        those that the gates judged; each refusal is in the log by then. UsageError too, and nothing is
-        logged, where there is no file of people that can be read.
+        Raises Blocked if the candidate expired, is stale or is not what the person saw, UsageError if the
+        person may not decide or gives no proof, VerificationFailed for an approval of files that are not
+        those that the gates judged or of a report that is not the one that was written; each refusal is in
+        the log by then. UsageError too, and nothing is logged, where no file of people can be read.
         """
         staff = needed_reviewers(self.root)
         name, agreed = decision.candidate_id, decision.decision in (Act.APPROVE, Act.OVERRIDE)
-        altered = differing_files(candidate_folder(self.root, name), self.files(name)) if agreed else []
+        altered = list(self.altered_files(name)) if agreed else []
         with self._act_on(name, harmless=not agreed) as con:
             outcome = decide(
                 con,
@@ -357,10 +367,12 @@ class ReleaseStore(StoreReader):
     def series_lock(self, series: str, timeout: float = 600.0) -> Iterator[None]:
         """Hold the one right to publish to `series`; the system frees it when a process dies.
 
-        Raises StoreError if another holds it for longer than `timeout` seconds.
+        Raises StoreError if another holds it for longer than `timeout` seconds, VerificationFailed where a
+        folder of the store or of the series is a link.
         """
         check_series(series)
-        with self._file_lock(f"{series}.lock", timeout, f"has been publishing to '{series}'"):
+        doing, within = f"has been publishing to '{series}'", (f"releases/{series}", f"withdrawn/{series}")
+        with self._file_lock(f"{series}.lock", timeout, doing, within):
             yield
 
     @contextmanager
@@ -376,9 +388,12 @@ class ReleaseStore(StoreReader):
             yield
 
     @contextmanager
-    def _file_lock(self, name: str, timeout: float, doing: str) -> Iterator[None]:
+    def _file_lock(self, name: str, timeout: float, doing: str, within: Sequence[str] = ()) -> Iterator[None]:
+        """Hold a lock; what holds it writes to the store's folders, and those `within` them."""
         path = self.root / "locks" / name
+        check_folders(self.root, within)
         path.parent.mkdir(exist_ok=True, mode=0o700)
+        check_lock(path)
         # A soft lock would outlive a dead process, so a file system without real locks is refused.
         lock = FileLock(path, timeout=timeout, fallback_to_soft=False)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from policy.errors import ReleaseGateError
 from policy.fault import place
 from release_store.protocol.names import REPORT
-from release_store.publishing.public_files import candidate_folder, release_folder, replace_file
+from release_store.publishing.public_files import candidate_folder, release_folder
 from release_store.store import ReleaseStore
 from reports.report import candidate_report, release_report
 from reports.report_model import read_sheet_data
@@ -39,14 +39,9 @@ def report_factory(store: ReleaseStore, candidate_id: str) -> Callable[[Mapping[
     return made
 
 
-def write_candidate_report(store: ReleaseStore, candidate_id: str) -> Path:
-    """Write `report.html` beside the files of a candidate that was judged, whole or not at all.
-
-    It is none of the files that were judged, and only the store's owner can read it.
-    """
-    path = candidate_folder(store.root, candidate_id) / REPORT
-    replace_file(path, candidate_report(store, candidate_id), mode=0o600)
-    return path
+def write_candidate_report(store: ReleaseStore, candidate_id: str, *, actor: str) -> Path:
+    """Write `report.html` beside the files of a candidate that was judged, and return its path."""
+    return store.keep_report(candidate_id, candidate_report(store, candidate_id), actor=actor)
 
 
 def report_path(store: ReleaseStore, series: str, candidate_id: str, release_id: str = "") -> str:

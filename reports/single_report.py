@@ -12,10 +12,10 @@ from release_store.snapshot import read_snapshot
 from release_store.store import ReleaseStore
 from reports.report import page
 from reports.report_model import reader
-from reports.site.findings import of_waiting
 from reports.site.places import places_of
 from reports.site.reading import refusing_alterations
 from reports.site.release_pages import ReleasePage, ReleasePageReader
+from reports.withheld import WAITS
 
 
 def read_report(store: ReleaseStore, identifier: str) -> tuple[bytes, ReleasePage]:
@@ -40,8 +40,10 @@ def read_report(store: ReleaseStore, identifier: str) -> tuple[bytes, ReleasePag
     became = {one.candidate_id: one for one in whole.releases}
     with reader() as files:
         read = ReleasePageReader(store.root, whole, places, files)
-        altered = [one.what for one in of_waiting(store.root, whole) if one.where == record.candidate_id]
-        for leaf in read.leaves(record, became.get(record.candidate_id), (), altered):
+        waits = record.state in WAITS and record.candidate_id not in became
+        altered = store.altered_files(record.candidate_id) if waits else {}
+        problems = [f"{file} {what}" for file, what in altered.items()]
+        for leaf in read.leaves(record, became.get(record.candidate_id), (), problems):
             if leaf.sheet is None:
                 raise StoreError(leaf.gaps[-1].rstrip("."), where=leaf.identifier)
             with suppress(Exception):  # what is kept may be any JSON: the next leaf has less of it

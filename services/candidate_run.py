@@ -137,7 +137,7 @@ class CandidateRun:
 
     def write_report(self, candidate_id: str) -> None:
         """Write the page of a candidate that was assessed."""
-        self.stage(REPORT, lambda _: write_candidate_report(self.store, candidate_id))
+        self.stage(REPORT, lambda _: write_candidate_report(self.store, candidate_id, actor=self.actor))
 
     def publish(self, outcome: Outcome, assessed: Assessment | None = None) -> Outcome:
         """Publish the candidate of an outcome, and return the outcome as it is then."""

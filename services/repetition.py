@@ -7,9 +7,9 @@ from dataclasses import replace
 from policy.load import policy_digest
 from policy.model import ReleasePolicy
 from release_store.canonical import utc_now
+from release_store.protocol.names import REPORT
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
-from reports.releasing import report_path
 from services.candidate_run import CandidateRun
 from services.outcome import Outcome
 from services.publication import outcome_of
@@ -44,8 +44,8 @@ def resume_candidate(run: CandidateRun, found: CandidateRecord) -> Outcome:
         outcome = run.publish(outcome_of(store, found, str(found.state), ""))
         because = "an earlier run had prepared it but ended before publishing"
         return replace(outcome, message=f"{outcome.release_id} is published; {because}")
-    if not report_path(store, found.series, name):  # the run ended before it was written
-        run.write_report(name)
+    if REPORT in store.altered_files(name) or not store.logged_report(name):
+        run.write_report(name)  # an earlier run ended before it was written; or it was altered since
     n_given = sum(1 for one in store.decisions(name) if one.decision == "approve")
     if found.state is CandidateState.APPROVED:
         why = "is approved, but its publication was interrupted; approve it again to publish it"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,7 @@ class CandidatePage:
     buttons: Sequence[Button]
     why_no_buttons: str
     to_sign: str  # canonical JSON
+    altered: Mapping[str, str]  # what is wrong with its files, where people may still decide on it
 
     @property
     def mood(self) -> str:
@@ -170,6 +171,7 @@ def candidate_page(store: ReleaseStore, name: str, person: Reviewer) -> Candidat
         buttons=buttons,
         why_no_buttons=why,
         to_sign=_text(to_sign(store.store_id, record, None)),
+        altered=store.altered_files(name) if record.state in (*WAITS, CandidateState.BLOCKED) else {},
     )
 
 

@@ -12,12 +12,12 @@ from cli.output import finding_rows, write_json
 from policy.errors import UsageError, VerificationFailed
 from policy.text import number_of
 from release_store.canonical import file_digest
+from release_store.db.connection import DamagedDatabase
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import NOT_WHAT_IT_WAS, examine, tell
 from release_store.guarded_files import check_plain
 from release_store.store import ReleaseStore
-from release_store.verification.verify import notes
-from release_store.verification.verify import verify as verify_store
+from release_store.verification.verify import Verified, refusal_as_finding, verified
 from reports.text import sanitize_text
 
 app = typer.Typer()
@@ -61,22 +61,27 @@ def verify(
     """Check the log, the signatures and every published file."""
     if bundle is not None:
         return _verify_bundle(bundle, public_key, checkpoint, json=json)
-    store = ReleaseStore.open(store_of(context))
-    findings = verify_store(store, checkpoint=checkpoint, public_key=public_key)
-    remarks = [] if findings else notes(store)
-    if json:
-        write_json({"ok": not findings, "findings": finding_rows(findings), "notes": finding_rows(remarks)})
+    root = store_of(context)
+    try:
+        store = ReleaseStore.open(root)
+    except (VerificationFailed, DamagedDatabase) as error:
+        found = Verified([refusal_as_finding(root, error)], [])
     else:
-        for finding in findings:
+        found = verified(store, checkpoint=checkpoint, public_key=public_key)
+    if json:
+        rows = {"findings": finding_rows(found.findings), "notes": finding_rows(found.notes)}
+        write_json({"ok": not found.findings, **rows})
+    else:
+        for finding in found.findings:
             print(sanitize_text(f"{finding.where}: {finding.what}"))
-        if not findings:
-            for note in remarks:
-                print(sanitize_text(f"note: {note.where}: {note.what}"))
+        for note in found.notes:
+            print(sanitize_text(f"note: {note.where}: {note.what}"))
+        if not found.findings:
             checked = (
                 f"{number_of(len(store.releases()), 'release')} and {number_of(store.n_events(), 'event')}"
             )
             print(f"{checked}: OK, no tampering found")
-    return VerificationFailed.exit_code if findings else 0
+    return VerificationFailed.exit_code if found.findings else 0
 
 
 def _verify_bundle(bundle: Path, public_key: str | None, checkpoint: Path | None, *, json: bool) -> int:

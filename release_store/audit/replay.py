@@ -14,6 +14,7 @@ from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_sh
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
 from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, REFUSED
 from release_store.protocol.seals import SEAL, SEALED, seal_error
+from release_store.publishing.candidate_report import REPORTED, reported_files
 from release_store.records import CandidateState, ReleaseState
 from release_store.states import follows
 from release_store.summary import APPROVAL
@@ -78,6 +79,14 @@ class LoggedCandidate:
         return json.loads(self.assessed).get("gates") if self.assessed is not None else []
 
 
+@dataclass(frozen=True)
+class LoggedReport:
+    """A candidate's page as the log has it: the event's number, and the file's name with its SHA-256."""
+
+    number: int = 0
+    files: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class LoggedRelease:
     """How often a release was published by the log, with what, and the state that the log left it in."""
@@ -117,6 +126,7 @@ class ReplayedLog:
     releases: dict[str, LoggedRelease] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
+    reports: dict[str, LoggedReport] = field(default_factory=dict)  # that was written last, by candidate
     announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
     counted_since: int | None = None  # the first event by which it is said how many people must agree
     sealed: set[int] = field(default_factory=set)  # events that a seal follows
@@ -216,7 +226,7 @@ def _untimely(log: ReplayedLog, row: tuple[Any, ...], before: str, payload: dict
 
 def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
     """Keep what an event says of a candidate or a release."""
-    number, _, actor, action, subject, reason, text, _, _ = row
+    number, _, actor, action, subject, reason, _, _, _ = row
     if not log.first:
         log.first = (action, payload)
         log.sealed_since = number if payload.get("assessments") == SEALED else None
@@ -230,6 +240,8 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         if "proof" in payload:
             said["proof"] = payload["proof"]
         log.decisions.setdefault(subject, []).append(said)
+    if action == REPORTED:
+        log.reports[subject] = LoggedReport(number, reported_files(payload))
     if action in _WORDS:
         people = len(log.people) - 1 if log.people else None
         log.words.append(LoggedDecision(number, actor, action, subject, reason, payload, people))
@@ -239,12 +251,17 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         log.started.add(str(payload.get("release")))
     if of := due_name(action, subject):
         log.announced.setdefault(of, number)
+    _note_release(log, row, payload)
+
+
+def _note_release(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> None:
+    number, _, _, action, subject, _, text, _, _ = row
     if action == "release.published":
         log.published.add(str(payload.get("release")))
         release = log.releases.setdefault(subject, LoggedRelease())
         release.published.append(text)
         release.number = release.number or number
-    if moves and "release_state" in payload and "release" in payload:
+    if action != REFUSED and "release_state" in payload and "release" in payload:
         release = log.releases.setdefault(str(payload["release"]), LoggedRelease())
         log.findings += _impossible(
             number, str(payload["release"]), ReleaseState, release.state, payload["release_state"]

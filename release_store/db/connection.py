@@ -33,6 +33,7 @@ from release_store.db.shape import (
     shape_of,
     shape_of_migrations,
 )
+from release_store.own_places import check_database_files, check_lock, log_of, spill_of
 from release_store.publishing.locks import holder, lock_name
 
 DATABASE = "history.duckdb"
@@ -50,6 +51,16 @@ _attached: dict[Path, int] = {}  # databases that are attached now, and by how m
 _inherited: list[duckdb.DuckDBPyConnection] = []  # of the process that this one was forked from
 _instances_lock = threading.Lock()
 _ATTACHED_AS = "history"
+_NO_DAMAGE = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.TransactionException)
+
+
+class DamagedDatabase(StoreError):
+    """The file of the database does not hold what DuckDB wrote."""
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Tell whether an error of a query that is right says that the file is damaged."""
+    return not isinstance(error, _NO_DAMAGE) and not _system_word(str(error))
 
 
 @contextmanager
@@ -59,7 +70,8 @@ def connect(
     """Open the store in `root`, bring its schema up to date, and close it at the end of the block.
 
     Waits up to `timeout` seconds for another process, or LOCK_TIMEOUT. Raises StoreError if the database is
-    missing, taken for longer, unreadable, or newer than this program.
+    missing, taken for longer, unreadable, or newer than this program; VerificationFailed if it is a link, or
+    was altered.
     """
     timeout = LOCK_TIMEOUT if timeout is None else timeout
     path = root / DATABASE
@@ -73,6 +85,7 @@ def connect(
             hint="Try again.",
         )
     try:
+        check_database_files(path)
         with _alone(path.resolve(), timeout) as left, _connection(path, left) as con:
             yield con
     finally:
@@ -92,6 +105,12 @@ def _connection(path: Path, timeout: float) -> Iterator[duckdb.DuckDBPyConnectio
         yield con
     except duckdb.Error as error:
         # DuckDB's own text may quote what was being written: its kind and the system's word are told.
+        if is_damage(error):
+            raise DamagedDatabase(
+                f"the database is damaged, or was altered ({type(error).__name__})",
+                where=str(path),
+                hint="Restore it from a backup; `releasegate verify` tells what is lost.",
+            ) from None
         raise StoreError(
             f"the database reported an error ({type(error).__name__}{_system_word(str(error))})",
             where=str(path),
@@ -116,8 +135,10 @@ def _alone(path: Path, timeout: float) -> Iterator[float]:
     end = time.monotonic() + timeout
     depth = _depths.get(path, 0)
     lock = None
-    if depth == 0 and path.with_name("locks").is_dir():
-        lock = FileLock(path.with_name("locks") / ".history", poll_interval=0.005, fallback_to_soft=False)
+    place = path.with_name("locks") / ".history"
+    check_lock(place)
+    if depth == 0 and place.parent.is_dir():
+        lock = FileLock(place, poll_interval=0.005, fallback_to_soft=False)
         try:
             lock.acquire(timeout=timeout)
         except Timeout:
@@ -188,6 +209,15 @@ def is_read_only(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(found and found[0])
 
 
+def foreign_log(con: duckdb.DuckDBPyConnection, root: Path) -> Path | None:
+    """Return the log beside the database if the database does not read it, on a store that was opened before.
+
+    One that it reads is written back and gone once the database has been closed.
+    """
+    log = log_of(root / DATABASE)
+    return log if not is_read_only(con) and log.is_file() and log.stat().st_size else None
+
+
 def trigger_errors(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return what is wrong with the triggers, by name: dropped, altered, or not of the migrations."""
     wanted, present = _made_triggers(schema_number(con)), _triggers(con)
@@ -246,7 +276,7 @@ def _altered(finding: str, path: Path) -> VerificationFailed:
 def _stamp(path: Path) -> tuple[object, ...]:
     """Return what is another as soon as anybody writes the database, or the log that DuckDB keeps of it."""
     found: list[object] = []
-    for file in (path, path.with_name(f"{path.name}.wal")):
+    for file in (path, log_of(path)):
         try:
             status = file.stat()
             found.append((status.st_ino, status.st_size, status.st_ctime_ns))
@@ -266,7 +296,7 @@ def _open(path: Path, timeout: float) -> duckdb.DuckDBPyConnection:
             if by is None:
                 if not os.access(path, os.W_OK) or _on_read_only_media(path):
                     return _open_to_read(path)
-                raise StoreError(
+                raise DamagedDatabase(
                     f"the store's database cannot be opened ({type(error).__name__})",
                     where=str(path),
                     hint="Restore it from a backup.",
@@ -314,7 +344,7 @@ def _instance(path: Path) -> duckdb.DuckDBPyConnection:
     if path not in _instances:
         for other in [other for other in _instances if not _attached.get(other)]:
             _end_instance(other)
-        made = duckdb.connect(config={**_SETTINGS, "temp_directory": f"{path}.tmp"})
+        made = duckdb.connect(config={**_SETTINGS, "temp_directory": str(spill_of(path))})
         made.execute("SET enable_progress_bar = false")
         _instances[path] = made
     return _instances[path]
@@ -361,7 +391,7 @@ def _open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
     try:
         return _attach(path, "TYPE duckdb, READ_ONLY")
     except duckdb.Error as error:
-        raise StoreError(
+        raise DamagedDatabase(
             f"the store's database cannot be opened to read ({type(error).__name__})",
             where=str(path),
             hint="Restore it from a backup, or copy the whole store to a disk that can be written.",

@@ -70,6 +70,12 @@ def _check_checkpoints(bundle: Bundle) -> Iterator[Finding]:
         yield Finding(NEWEST, "does not continue the log of the release's checkpoint")
 
 
+def _is_sound(bundle: Bundle, one: dict[str, Any]) -> bool:
+    """Tell whether one of the checkpoints is what it should be: what another says proves nothing."""
+    fits = one is bundle.newest or one.get("of", bundle.release) == bundle.release
+    return fits and signature_holds(one, bundle.key)
+
+
 def _check_kept(bundle: Bundle) -> Iterator[Finding]:
     """The checkpoint that the reader kept is of the same log."""
     kept = bundle.kept
@@ -104,12 +110,18 @@ def _continues(bundle: Bundle, earlier: dict[str, Any]) -> bool:
 
 
 def _check_events(bundle: Bundle) -> Iterator[Finding]:
-    """Every event is what its hash says, and stands at its number in the log that was signed."""
+    """Every event is what its hash says, and stands at its number in the log that was signed.
+
+    Where a checkpoint is not what it should be, that is told once: no proof can then be judged.
+    """
+    sound = all(_is_sound(bundle, one) for one in (bundle.checkpoint, bundle.newest))
     for event in bundle.events:
         number, path = event["number"], bundle.paths[event["number"]]
         where = f"event {number}"
         if event["hash"] != json_digest({name: event[name] for name in EVENT_FIELDS}):
             yield Finding(where, "does not match its hash: it was changed")
+            continue
+        if not sound:
             continue
         signed = proven_by(number, bundle.checkpoint, bundle.newest)
         if signed is None:
@@ -142,7 +154,8 @@ def _check_files(bundle: Bundle) -> Iterator[Finding]:
     for name in sorted(logged.keys() | bundle.files.keys()):
         if bundle.files.get(name) != logged.get(name):
             yield Finding(RELEASE + name, "differs from the published file")
-    if published["number"] > whole_number(bundle.checkpoint["size"]):
+    late = published["number"] > whole_number(bundle.checkpoint["size"])
+    if late and _is_sound(bundle, bundle.checkpoint):
         yield Finding(CHECKPOINT, "was signed before the release was published")
     started = bundle.started()
     for name in ("release", "files", "classes", "candidate"):

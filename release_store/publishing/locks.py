@@ -9,6 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from release_store.own_places import check_lock
+
 _LINE = re.compile(r"\d+: FLOCK +\w+ +\w+ +(\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) ")
 
 
@@ -29,13 +31,17 @@ def lock_name(process: int | None) -> str:
 
 
 def locks_in_use(root: Path) -> list[HeldLock]:
-    """Return the locks of the store in `root` that are held; each of the others is taken for a moment."""
+    """Return the locks of the store in `root` that are held; each of the others is taken for a moment.
+
+    Raises VerificationFailed where something else has the place of one.
+    """
     return [
         HeldLock(path.name, holder(path)) for path in sorted((root / "locks").glob("*")) if _is_held(path)
     ]
 
 
 def _is_held(path: Path) -> bool:
+    check_lock(path)
     lock = FileLock(path, timeout=0, fallback_to_soft=False)
     try:
         lock.acquire()

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from policy.errors import StoreError, VerificationFailed
-from policy.plain_file import open_plain
-from release_store.canonical import stream_digest
+from policy.plain_file import not_read, open_plain
+from release_store.canonical import sha256_hex, stream_digest
+from release_store.own_places import LINK, file_error
 from release_store.records import Release, ReleaseState
 
 MANIFEST = "manifest.json"
@@ -87,20 +88,30 @@ def kept_folder(root: Path, release: Release) -> Path:
     return withdrawn if withdrawn.exists() or not public.exists() else public
 
 
-def check_places(root: Path, series: str) -> None:
-    """Raise VerificationFailed where a folder that releases are written to is a link, or no folder."""
-    for path in (root / "releases", series_folder(root, series), root / "withdrawn", root / "candidates"):
-        if path.is_symlink() or (path.exists() and not path.is_dir()):
-            raise VerificationFailed(
-                "is not the store's own folder; nothing is written through it",
-                where=str(path),
-                hint="Restore the folder, and run `releasegate verify`.",
-            )
-
-
 def differing_files(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Return the names in `files` (name to SHA-256) that `folder` lacks or holds with other content."""
-    return [name for name, digest in files.items() if _digest_or_none(folder / name) != digest]
+    return list(file_errors(folder, files))
+
+
+def file_errors(
+    folder: Path, files: Mapping[str, str], *, than: str = "the published file"
+) -> dict[str, str]:
+    """Return what is wrong with each of `files` (name to SHA-256) in `folder`, by name, in a few words.
+
+    `than` is what a file with other content differs from.
+    """
+    wrong = {}
+    for name, digest in files.items():
+        found, what = _digest(folder / name)
+        if found != digest:
+            wrong[name] = what or f"differs from {than}"
+    return wrong
+
+
+def content_error(path: Path, content: bytes, differs: str) -> str | None:
+    """Return what is wrong with a file that is to hold just `content`, in words: `differs` if it does."""
+    found, what = _digest(path)
+    return None if found == sha256_hex(content) else what or differs
 
 
 def copy_candidate(staged: Path, target: Path, files: Mapping[str, str]) -> None:
@@ -166,7 +177,7 @@ def _copy_folder(folder: Path, target: Path) -> None:
     partial.mkdir(mode=0o700)
     for path in sorted(folder.iterdir()):
         copied = _copy(path, partial / path.name)
-        if _digest_or_none(partial / path.name) != copied or _digest_or_none(path) != copied:
+        if _digest(partial / path.name)[0] != copied or _digest(path)[0] != copied:
             raise OSError(errno.EIO, "the copy differs from its source")
     sync_folder(partial)
     remove_folder(target)  # a copy whose move was interrupted
@@ -174,9 +185,9 @@ def _copy_folder(folder: Path, target: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Put `data` in place of the file `path` by one rename."""
+    """Put `data` in place of the file `path` by one rename; raises as `replace_link`."""
     beside = path.with_name(f".{path.name}.new")
-    beside.unlink(missing_ok=True)
+    _make_room(path, beside, "a file")
     _write_synced(beside, data, mode)
     beside.replace(path)
     sync_folder(path.parent)
@@ -187,20 +198,29 @@ def replace_link(path: Path, target: str | None) -> None:
 
     Raises StoreError where a folder has the link's place.
     """
-    if path.is_dir() and not path.is_symlink():
-        raise StoreError(
-            "is a folder where the store has a link",
-            where=str(path),
-            hint="Copy the store again with its links (`cp -a`), or move the folder away.",
-        )
+    beside = path.with_name(f".{path.name}.new")
+    _make_room(path, beside, "a link")
     if target is None:
         path.unlink(missing_ok=True)
         return
-    beside = path.with_name(f".{path.name}.new")
-    beside.unlink(missing_ok=True)
     beside.symlink_to(target)
     beside.replace(path)
     sync_folder(path.parent)
+
+
+def _make_room(path: Path, beside: Path, kind: str) -> None:
+    """Remove what was left, or planted, at the name that a file has before it takes its own.
+
+    Raises StoreError where a folder stands there, or in the place of the file.
+    """
+    for one in (path, beside):
+        if one.is_dir() and not one.is_symlink():
+            raise StoreError(
+                f"is a folder where the store has {kind}",
+                where=str(one),
+                hint="Copy the store again with its links (`cp -a`), or move the folder away.",
+            )
+    beside.unlink(missing_ok=True)
 
 
 def remove_folder(folder: Path) -> None:
@@ -239,11 +259,14 @@ def _write_synced(path: Path, data: bytes, mode: int = 0o644) -> None:
     path.chmod(mode)
 
 
-def _digest_or_none(path: Path) -> str | None:
+def _digest(path: Path) -> tuple[str | None, str]:
+    """Return the SHA-256 of a file that is no link; or None, and why there is none."""
     if path.is_symlink():
-        return None
+        return None, LINK
     try:
         with open_plain(path) as file:
-            return stream_digest(file)
-    except OSError:
-        return None
+            return stream_digest(file), ""
+    except (FileNotFoundError, NotADirectoryError):
+        return None, "is missing"
+    except OSError as error:
+        return None, file_error(path) or not_read(error)

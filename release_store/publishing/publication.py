@@ -19,7 +19,7 @@ from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.checkpoints import check_can_keep
 from release_store.db import queries
-from release_store.db.connection import connect, transaction
+from release_store.db.connection import connect, foreign_log, transaction
 from release_store.db.release_changes import (
     Report,
     Started,
@@ -32,7 +32,6 @@ from release_store.db.release_changes import (
 from release_store.publishing.public_files import (
     build_release,
     candidate_folder,
-    check_places,
     differing_files,
     move_into_place,
     partial_folder,
@@ -79,7 +78,6 @@ def publish(
     check_can_keep(store.root)
     check_log(store)
     series = store.candidate(candidate_id).series
-    check_places(store.root, series)
     _settle_series(store, series)
     check_staged_files(store, candidate_id, actor)
     if not compared:
@@ -130,7 +128,7 @@ def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
     Raises VerificationFailed where the log does not continue the newest checkpoint: nothing is signed.
     """
     check_log(store)
-    said = settle_leftovers(store)
+    said = _remove_foreign_log(store) + settle_leftovers(store)
     for series in _series_names(store):
         begun = _unfinished(store, series) or unsettled_withdrawals(store, series)
         if not begun and not announcements_missing(store, series):
@@ -147,6 +145,16 @@ def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
     return said
 
 
+def _remove_foreign_log(store: ReleaseStore) -> list[str]:
+    """Remove what stands in the place of the database's log: what it can read of one, it has read by now."""
+    with connect(store.root) as con:
+        log = foreign_log(con, store.root)
+        if log is None:
+            return []
+        log.unlink()
+    return [f"{log.name}: removed, the database cannot read it; what it held may be lost"]
+
+
 def _settle_series(store: ReleaseStore, series: str) -> list[str]:
     said = _recover_series(store, series)
     said += settle_withdrawals(store, series)
@@ -161,7 +169,10 @@ def _settle_series(store: ReleaseStore, series: str) -> list[str]:
 
 def unsettled(store: ReleaseStore) -> list[str]:
     """Return what `recover` would settle, in one line each; nothing is changed."""
-    left = [f"{name}: was never assessed" for names in leftovers(store).values() for name in names]
+    with connect(store.root) as con:
+        log = foreign_log(con, store.root)
+    left = [f"{log.name}: is no log that the database can read"] if log else []
+    left += [f"{name}: was never assessed" for names in leftovers(store).values() for name in names]
     for series in _series_names(store):
         left += [f"{one.candidate_id}: its publication was interrupted" for one in _unfinished(store, series)]
         withdrawn = unsettled_withdrawals(store, series)

@@ -14,10 +14,11 @@ import duckdb
 from release_store.audit import log as audit
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
-from release_store.publishing.public_files import superseded_file
+from release_store.publishing.public_files import content_error, superseded_file
 from release_store.records import AuditEvent, Release, ReleaseState
 
 Connection = duckdb.DuckDBPyConnection
+OTHER_RECORD = "does not record what was done"
 _WORDS = {"release.withdrawn": "withdrawn", "release.superseded": "superseded"}
 
 
@@ -60,9 +61,9 @@ def check_superseded(root: Path, con: Connection, releases: Sequence[Release]) -
     """Return where the tombstone of a superseded release is not what the log says, or is of none."""
     wanted = superseded_tombstones(root, con, releases)
     findings = [
-        Finding(f"{path.parent.name}/{path.name}", "is missing or does not record what was done")
+        Finding(f"{path.parent.name}/{path.name}", what)
         for path, content in sorted(wanted.items())
-        if not has_content(path, content)
+        if (what := content_error(path, content, OTHER_RECORD))
     ]
     present = (root / "releases").glob("*/*.superseded.json")
     findings += [
@@ -74,4 +75,4 @@ def check_superseded(root: Path, con: Connection, releases: Sequence[Release]) -
 
 def has_content(path: Path, content: bytes) -> bool:
     """Tell whether a file is there, no link, and holds just this."""
-    return not path.is_symlink() and path.is_file() and path.read_bytes() == content
+    return content_error(path, content, "differs") is None

@@ -29,6 +29,7 @@ from release_store.db import queries
 from release_store.db.connection import connect, transaction
 from release_store.permission import Act, check_typed
 from release_store.publishing.public_files import (
+    content_error,
     move_folder,
     release_folder,
     replace_file,
@@ -38,7 +39,7 @@ from release_store.publishing.public_files import (
     withdrawn_folder,
 )
 from release_store.publishing.public_index import LATEST, latest_release, update_public_index
-from release_store.publishing.tombstones import has_content, tombstone
+from release_store.publishing.tombstones import OTHER_RECORD, tombstone
 from release_store.records import AuditEvent, Release, ReleaseState
 from release_store.states import check_transition, may
 from release_store.store import ReleaseStore
@@ -216,14 +217,10 @@ def check_withdrawals(root: Path, con: Connection, releases: Sequence[Release]) 
             findings.append(Finding(name, "is withdrawn but still public; the next run takes it down"))
         path = tombstone_file(root, series, name)
         wanted = tombstone(release, withdrawal_event(con, name))
-        if not has_content(path, wanted):
-            findings.append(Finding(f"{series}/{path.name}", "is missing or does not record what was done"))
+        if what := content_error(path, wanted, OTHER_RECORD):
+            findings.append(Finding(f"{series}/{path.name}", what))
     known = {tombstone_file(root, one.series, one.release_id) for one in withdrawn}
     known |= {withdrawn_folder(root, one.series, one.release_id) for one in withdrawn}
-    places = (root / "withdrawn", *(root / "withdrawn").glob("*"))
-    findings += [
-        Finding(path.name, "is a link, not a folder of the store") for path in places if path.is_symlink()
-    ]
     present = [*(root / "releases").glob("*/*.withdrawn.json"), *(root / "withdrawn").glob("*/*")]
     findings += [
         Finding(f"{path.parent.name}/{path.name}", "belongs to no withdrawn release")

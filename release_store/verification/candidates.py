@@ -10,7 +10,7 @@ from release_store.approval.admission import admission_errors
 from release_store.approval.approvals import needed_by
 from release_store.approval.decisions import decision_document
 from release_store.audit.log import Finding, plain_payload, plain_text
-from release_store.audit.replay import LoggedCandidate, ReplayedLog
+from release_store.audit.replay import LoggedReport
 from release_store.canonical import iso, plain
 from release_store.db import queries
 from release_store.db.changes import gate_json
@@ -77,6 +77,14 @@ def _candidate(view: VerificationContext, batch: Batch, record: CandidateRecord)
         logged.gates(), [gate_json(one) for one in queries.gate_results(rows)]
     ):
         findings.append(Finding(name, "its gate results differ from the logged ones"))
+    report = view.log.reports.get(name, LoggedReport())
+    for number, what in (
+        (logged.judged, "its gate results lack"),
+        (logged.begun, "the start of its publication lacks"),
+        (report.number, "its report lacks"),
+    ):
+        if view.log.lacks_seal(number):
+            findings.append(Finding(name, f"{what} the seal of the store's key"))
     return findings + _decisions(view, batch, record)
 
 
@@ -127,7 +135,7 @@ def _decisions(view: VerificationContext, batch: Batch, record: CandidateRecord)
 
 
 def _admission(view: VerificationContext, batch: Batch, record: CandidateRecord) -> list[Finding]:
-    """What is about to be published was let out by its gates and by people, and its results are sealed."""
+    """What is about to be published was let out by its gates and by people."""
     name, logged = record.candidate_id, view.log.candidates[record.candidate_id]
     wrong = admission_errors(
         batch.verdicts.get(name, []),
@@ -135,11 +143,4 @@ def _admission(view: VerificationContext, batch: Batch, record: CandidateRecord)
         batch.words.get(name, []),
         needed_by(view.policy(record.policy_digest), record.summary),
     )
-    wrong += seals_missing(view.log, logged)
     return [Finding(name, f"is {record.state}, though {what}") for what in wrong]
-
-
-def seals_missing(log: ReplayedLog, logged: LoggedCandidate) -> list[str]:
-    """Return what of a candidate's way to publication the store's key did not seal."""
-    whats = ((logged.judged, "its gate results lack"), (logged.begun, "the start of its publication lacks"))
-    return [f"{what} the seal of the store's key" for number, what in whats if log.lacks_seal(number)]

@@ -34,8 +34,9 @@ def check_checkpoints(view: VerificationContext, releases: list[Release]) -> lis
         newest = max(newest, size)
         if not wrong:
             wrong = _misplaced(view, path, found)
+        if not wrong:  # one that stands where another belongs is told as that, and not of the other again
             first = seen.setdefault(str(found["signature"]), path)
-            wrong = wrong or [f"is the same as {first.name}"] * (first != path)
+            wrong = [f"is the same as {first.name}"] * (first != path)
         findings += [Finding(f"{path.parent.name}/{path.name}", what) for what in wrong]
     if newest > view.log.size:
         findings.append(_cut(view, newest))
@@ -84,8 +85,14 @@ def _checkpoint(view: VerificationContext, path: Path) -> tuple[int, list[str], 
     try:
         data = read_bytes(path)
         found: Any = json.loads(data)
-    except (OSError, ValueError, RecursionError):
-        return 0, ["is missing or not JSON"], {}
+    except FileNotFoundError:
+        return 0, ["is missing"], {}
+    except IsADirectoryError:
+        return 0, ["is a folder"], {}
+    except OSError as error:
+        return 0, [not_read(error)], {}
+    except (ValueError, RecursionError):
+        return 0, ["is not JSON"], {}
     size, wrong = _statement(view, found, view.public_key)
     if not wrong and data != pretty_json(found):
         wrong = ["was altered"]

@@ -9,9 +9,13 @@ from pathlib import Path
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
 from release_store.db import queries
-from release_store.publishing.public_files import CATALOG, checkpoint_files, series_folder
+from release_store.publishing.public_files import (
+    CATALOG,
+    checkpoint_files,
+    content_error,
+    series_folder,
+)
 from release_store.publishing.public_index import LATEST, catalog, latest_release, link_target
-from release_store.publishing.tombstones import has_content
 from release_store.records import Release, ReleaseState
 from release_store.verification.view import VerificationContext
 
@@ -24,8 +28,9 @@ def check_folders(view: VerificationContext, releases: list[Release]) -> list[Fi
     """The catalog, `latest` and every name in the public place are those of the history."""
     findings = []
     path = view.root / "releases" / CATALOG
-    if releases and not has_content(path, pretty_json(catalog(releases))):
-        findings.append(Finding(CATALOG, "is missing or does not list the current releases"))
+    listed = pretty_json(catalog(releases))
+    if releases and (what := content_error(path, listed, "does not list the current releases")):
+        findings.append(Finding(CATALOG, what))
     for series, group in groupby(releases, key=lambda release: release.series):  # they come by series
         own = list(group)
         if link_target(series_folder(view.root, series) / LATEST) != latest_release(own):
@@ -40,8 +45,6 @@ def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Find
     gone = {release.release_id for release in releases} - known
     checkpoints = {path for release in releases for path in checkpoint_files(view.root, release)}
     all_series = {record.series for record in queries.candidates(view.con)}
-    if top.is_symlink():
-        yield Finding("releases", "is a symbolic link")
     for entry in _entries(top):
         if entry.name == CATALOG:
             continue

@@ -18,9 +18,8 @@ from release_store.db.classes import class_numbers, classes_digest
 from release_store.protocol.names import PACKAGE
 from release_store.protocol.overrides import files_as_judged, override_mark_error
 from release_store.protocol.strict_json import read_json
-from release_store.publishing.public_files import MANIFEST, differing_files, kept_folder
+from release_store.publishing.public_files import MANIFEST, differing_files, file_errors, kept_folder
 from release_store.records import CandidateRecord, CandidateState, Release
-from release_store.verification.candidates import seals_missing
 from release_store.verification.view import Batch, VerificationContext, batches, run_check, same
 
 _PUBLISHED_LATER = ("number", "published_at")  # not in the events of the first stores
@@ -86,10 +85,7 @@ def _files(view: VerificationContext, release: Release) -> list[Finding]:
     """The release's folder holds its files as they were published, and nothing else."""
     name = release.release_id
     folder = kept_folder(view.root, release)
-    findings = [
-        Finding(f"{name}/{file}", "is missing or differs from the published file")
-        for file in differing_files(folder, release.files)
-    ]
+    findings = [Finding(f"{name}/{file}", what) for file, what in file_errors(folder, release.files).items()]
     if folder.is_dir():
         foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
         findings += [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
@@ -177,5 +173,4 @@ def _admission(
         batch.words.get(record.candidate_id, []),
         needed_by(view.policy(record.policy_digest), record.summary),
     )
-    wrong += seals_missing(view.log, logged) if logged else []
     return findings + [Finding(name, what) for what in wrong]

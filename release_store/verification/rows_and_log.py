@@ -5,7 +5,8 @@ What is published, withdrawn, approved or listed follows the log: rows that diff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -31,33 +32,20 @@ _HINT = "Nothing was changed. Run `releasegate verify` for details, and restore 
 _replayed: dict[Path, ReplayedLog] = {}  # of the store that this process looked at last
 
 
-def rows_unlike_log(view: VerificationContext, *, compared: bool = False) -> list[Finding]:
-    """Return where rows differ from the log, the log from itself, or either from the keys and their proofs.
-
-    With `compared`, classes and people of earlier releases are left out: the caller has compared them.
-    """
-    where, of_series = view.root.name, (view.con, view.log, view.series)
-    findings = [*view.log.findings]
-    for check in (_store, _guards, check_rows, _places, check_inputs, check_candidates):
-        findings += run_check(where, check, view)
-    findings += run_check(where, check_decision_proofs, view)
-    findings += run_check(where, check_figures, *of_series)
-    findings += [] if compared else run_check(where, check_people, *of_series)
-    return findings + run_check(where, _releases, view, compared)
-
-
 def check_rows_follow_log(
     con: duckdb.DuckDBPyConnection, root: Path, series: str, *, compared: bool = False, again: bool = False
 ) -> None:
     """Raise VerificationFailed, with the first finding, unless the rows of a series follow the log.
 
     The log goes on from the checkpoint that is kept beside the key. To be called in the transaction of the
-    act that follows. `compared` is as for `rows_unlike_log`; with `again`, what this process has read of the
-    log in the same act is not read again.
+    act that follows. `compared` says that the caller has compared the classes and people of earlier
+    releases; with `again`, what this process has read of the log in the same act is not read again.
     """
     log = replayed_log(con, root, again=again)
-    view = VerificationContext(root, con, log, keys.read_public_hex(root), series)
-    findings = rows_unlike_log(view, compared=compared) + run_check("checkpoints", _goes_on, view)
+    view = VerificationContext(root, con, log, keys.read_public_hex(root), series, compared)
+    findings = [*log.findings]
+    for what, check in {**ROW_CHECKS, "kept checkpoint": _goes_on}.items():
+        findings += run_check(what, check, view)
     _refuse(findings)
 
 
@@ -92,13 +80,6 @@ def replayed_log(con: duckdb.DuckDBPyConnection, root: Path, *, again: bool = Tr
     return log
 
 
-def _releases(view: VerificationContext, compared: bool) -> list[Finding]:
-    """All are looked at, since the catalog lists them; what let them out, for those of the series."""
-    releases = queries.releases(view.con)
-    own = [release for release in releases if view.series in (None, release.series)]
-    return check_release_rows(view, releases) + check_admissions(view, own, classes=not compared)
-
-
 def _goes_on(view: VerificationContext) -> list[Finding]:
     try:
         return check_goes_on_from_kept(view)
@@ -113,7 +94,7 @@ def _store(view: VerificationContext) -> list[Finding]:
         return [Finding("event 1", "the log does not begin with the creation of the store")]
     findings = []
     if view.public_key != payload.get("public_key"):
-        findings.append(Finding(keys.PUBLIC_KEY_FILE, "is missing or not the store's first key"))
+        findings.append(Finding(keys.PUBLIC_KEY_FILE, _key_error(view)))
     elif view.public_key != (_held_public_key(view.root) or view.public_key):
         findings.append(
             Finding(keys.PUBLIC_KEY_FILE, f"is not the public half of {keys.key_path(view.root)}")
@@ -123,6 +104,14 @@ def _store(view: VerificationContext) -> list[Finding]:
     if view.store_id != payload.get("store_id"):
         findings.append(Finding("store_id", "differs from the first one"))
     return findings
+
+
+def _key_error(view: VerificationContext) -> str:
+    if view.public_key is not None:
+        return "is not the store's first key"
+    if os.path.lexists(view.root / keys.PUBLIC_KEY_FILE):
+        return "is not a public key as releasegate writes it"
+    return "is missing"
 
 
 def _held_public_key(root: Path) -> str | None:
@@ -150,3 +139,33 @@ def _places(view: VerificationContext) -> list[Finding]:
         if not 0 < place <= len(logged) or logged[place - 1] != name:
             findings.append(Finding(name, "is not at its position in the log"))
     return findings
+
+
+def _figures(view: VerificationContext) -> list[Finding]:
+    return check_figures(view.con, view.log, view.series)
+
+
+def _people(view: VerificationContext) -> list[Finding]:
+    return [] if view.compared else check_people(view.con, view.log, view.series)
+
+
+def _releases(view: VerificationContext) -> list[Finding]:
+    """All are looked at, since the catalog lists them; what let them out, for those of the series."""
+    releases = queries.releases(view.con)
+    own = [release for release in releases if view.series in (None, release.series)]
+    return check_release_rows(view, releases) + check_admissions(view, own, classes=not view.compared)
+
+
+# What each looks at is what a damaged database does not give back.
+ROW_CHECKS: dict[str, Callable[[VerificationContext], list[Finding]]] = {
+    "the store's id": _store,
+    "triggers": _guards,
+    "rows": check_rows,
+    "positions": _places,
+    "validation": check_inputs,
+    "candidates": check_candidates,
+    "decisions": check_decision_proofs,
+    "figures": _figures,
+    "hashes of people": _people,
+    "releases": _releases,
+}

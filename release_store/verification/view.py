@@ -17,6 +17,7 @@ from release_store.audit.replay import ReplayedLog
 from release_store.canonical import digest_of
 from release_store.db import queries
 from release_store.db.classes import KeptClasses
+from release_store.db.connection import is_damage
 from release_store.records import Decision
 
 _BATCH = 2_000
@@ -35,8 +36,14 @@ class VerificationContext:
     log: ReplayedLog
     public_key: str | None
     series: str | None = None
+    compared: bool = False  # classes and people of earlier releases are left out: the caller compared them
+    notes: list[Finding] = field(default_factory=list)
     _policies: dict[str, dict[str, Any]] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
+
+    def note(self, where: str, what: str) -> None:
+        """Keep what is no fault and must be known: above all, what could not be compared."""
+        self.notes.append(Finding(where, what))
 
     @cached_property
     def tree(self) -> merkle.MerkleTree:
@@ -119,12 +126,21 @@ def batches(names: list[str], weights: Mapping[str, int] | None = None) -> Itera
         yield piece
 
 
+@dataclass(frozen=True)
+class Unreadable(Finding):
+    """What the database does not give back: of a damaged one, all of these are told in one line."""
+
+
 def run_check(where: str, check: Callable[..., list[Finding]], *arguments: object) -> list[Finding]:
     """Run a check, and turn what it stumbles over into a finding: damage has no fixed shape."""
     try:
         return check(*arguments)
     except ReleaseGateError as error:
         return [Finding(where, error.message)]
+    except duckdb.Error as error:
+        if is_damage(error):
+            return [Unreadable(where, "cannot be read")]
+        return [Finding(where, f"cannot be read ({type(error).__name__})")]
     except Exception as error:
         return [Finding(where, f"cannot be read ({type(error).__name__})")]
 

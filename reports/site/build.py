@@ -25,7 +25,7 @@ from reports.report_model import reader
 from reports.series import kind_of
 from reports.series_pictures import AssessedRelease, SeriesPictures, series_pictures, short_name
 from reports.site.comparison import sides_of_series
-from reports.site.findings import by_name, of_series, of_waiting
+from reports.site.findings import by_name, of_series
 from reports.site.folder import site_folder
 from reports.site.log_data import PAGE, PIECE, LogData
 from reports.site.overview import overview_of
@@ -91,7 +91,7 @@ def build(
                 log.take(rows)
                 teller.tell(rows)
             log.close()
-        findings = [*of_series(findings, series, places), *of_waiting(store.root, whole)]
+        findings = of_series(findings, series, places)
         site = _Site(store, folder, whole, places, log, teller.stories, findings, series or "", tell)
         gc.freeze()  # millions of values that stay to the end, and would be looked through again and again
         try:

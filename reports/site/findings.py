@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 
 from policy.text import number_of
 from release_store.audit.log import Finding
-from release_store.publishing.public_files import candidate_folder, differing_files
-from release_store.snapshot import StoreSnapshot
 from reports.site.places import Places
 from reports.site.timeline import Timeline
-from reports.withheld import WAITS
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -26,18 +22,6 @@ def of_series(findings: Sequence[Finding], series: str | None, places: Places) -
     n_others = len(findings) - len(own)
     more = f"{number_of(n_others, 'more problem')} in other series: run `releasegate verify`"
     return [*own, *([Finding("the store", more)] if n_others else [])]
-
-
-def of_waiting(root: Path, whole: StoreSnapshot) -> list[Finding]:
-    """Return which files of what waits for people are not those that were judged; `verify` reads none."""
-    released = {one.candidate_id for one in whole.releases}
-    waiting = [one.candidate_id for one in whole.candidates if one.state in WAITS]
-    return [
-        Finding(name, f"{file} is missing, or differs from the assessed file")
-        for name in waiting
-        if name not in released
-        for file in differing_files(candidate_folder(root, name), whole.files.get(name, {}))
-    ]
 
 
 def by_name(findings: Sequence[Finding], stories: Timeline, places: Places) -> dict[str, list[str]]:

@@ -21,6 +21,7 @@ _LEFT_OUT = frozenset(
     {
         "candidate.assessed",
         "candidate.publishing",
+        "candidate.reported",
         "input.validated",
         "publication.started",
         "release.taken_down",

@@ -132,7 +132,7 @@ def test_a_flipped_byte_is_found(published: Desk, capsys: Capture) -> None:
     data.write_bytes(content)
     assert published.say("verify") == 6
     told = capsys.readouterr().out
-    assert told == "clinic-2026Q1-r1/data.parquet: is missing or differs from the published file\n"
+    assert told == "clinic-2026Q1-r1/data.parquet: differs from the published file\n"
     assert published.say("verify", "--json") == 6
     found = _document(capsys)
     assert (found["ok"], [one["where"] for one in found["findings"]]) == (

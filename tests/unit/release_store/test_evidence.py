@@ -394,7 +394,7 @@ def test_another_key_in_the_bundle_is_found(members: Members, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("member", "other", "found"),
     [
-        ("checkpoint.json", "clinic-2024-r1", "checkpoint.json: was signed before the release was published"),
+        ("checkpoint.json", "clinic-2024-r1", "checkpoint.json: is not the release's checkpoint"),
         ("newest-checkpoint.json", NAME, "is newer than every checkpoint, yet has a proof"),
         ("newest-checkpoint.json", "clinic-2024-r1", "does not continue the log of the release's checkpoint"),
     ],
@@ -404,6 +404,15 @@ def test_a_checkpoint_in_place_of_another_is_found_though_both_are_signed(
 ) -> None:
     members[member] = checkpoint_file(three_releases / "store", "clinic", other).read_bytes()
     assert found in what(examine(put_together(tmp_path / "b.zip", members), true_key(three_releases)))
+
+
+@pytest.mark.parametrize("other", ["clinic-2024-r1", "clinic-2025-r2"])
+def test_a_checkpoint_in_place_of_another_is_told_in_one_line(
+    members: Members, three_releases: Path, tmp_path: Path, other: str
+) -> None:
+    members["checkpoint.json"] = checkpoint_file(three_releases / "store", "clinic", other).read_bytes()
+    report = examine(put_together(tmp_path / "b.zip", members), true_key(three_releases))
+    assert [str(one) for one in report.findings] == ["checkpoint.json: is not the release's checkpoint"]
 
 
 @pytest.mark.parametrize(

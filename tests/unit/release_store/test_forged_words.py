@@ -95,7 +95,7 @@ def test_withdrawn_releases_that_are_a_link_are_found(two: ReleaseStore, tmp_pat
     elsewhere = tmp_path / "elsewhere"
     (two.root / "withdrawn").rename(elsewhere)
     (two.root / "withdrawn").symlink_to(elsewhere)
-    assert any("is a link" in finding.what for finding in verify(two))
+    assert any("is a symbolic link" in finding.what for finding in verify(two))
     assert release.release_id
 
 

@@ -173,7 +173,7 @@ def test_a_file_that_changes_while_it_is_copied_is_not_published(
         publish_one(store, candidate_id)
     assert store.candidate(candidate_id).state is CandidateState.APPROVED
     assert list((store.root / "releases" / "clinic").iterdir()) == []
-    assert verify(store) == []
+    assert [str(one) for one in verify(store)] == [f"{candidate_id}/data.csv: differs from the assessed file"]
 
 
 def test_a_full_disk_publishes_nothing_and_can_be_tried_again(

@@ -133,13 +133,19 @@ def test_a_candidate_cannot_bring_a_report_or_a_manifest_of_its_own(store: Relea
         store.add_candidate(record, policy={}, n_rows=7, n_columns=3, files=files)
 
 
-@pytest.mark.parametrize("change", [lambda path: path.write_text("<p>"), Path.unlink])
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (lambda path: path.write_text("<p>"), "differs from the published file"),
+        (Path.unlink, "is missing"),
+    ],
+)
 def test_a_report_that_was_altered_is_found_and_holds_back_the_next_release(
-    store: ReleaseStore, change: Callable[[Path], object]
+    store: ReleaseStore, change: Callable[[Path], object], finding: str
 ) -> None:
     publish(store, approved(store), page)
     change(store.root / FOLDER / "report.html")
-    assert found(store) == {"clinic-2024-r1/report.html": "is missing or differs from the published file"}
+    assert found(store) == {"clinic-2024-r1/report.html": finding}
     with pytest.raises(VerificationFailed, match=r"altered since it was published: report\.html"):
         store.earlier_classes("clinic")
 

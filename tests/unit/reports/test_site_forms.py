@@ -181,13 +181,14 @@ def test_what_waits_and_is_not_what_was_judged_is_told_everywhere(
     data_file.unlink() if way == "removed" else data_file.write_text("age\n1\n")
     words = ["--store", str(store.root), "report"]
     assert main([*words, "--out", str(tmp_path / "out")]) == 6
-    said = "clinic-2025-c1: data.csv is missing, or differs from the assessed file"
+    what = "is missing" if way == "removed" else "differs from the assessed file"
+    said = f"clinic-2025-c1/data.csv: {what}"
     assert said in capsys.readouterr().out
     overview = read(tmp_path / "out/index.html").text()
     assert said in overview
     assert "Verified when these pages were made" not in overview
     page = read(tmp_path / "out/series/clinic/clinic-2025-c1.html").text()
-    assert "data.csv is missing, or differs from the assessed file" in page
+    assert said in page
     assert "Rows are not shown because there is no data.parquet among its files." in page
     assert main([*words, "clinic-2025-c1", "--out", str(tmp_path / "one.html")]) == 6
-    assert "data.csv is missing, or differs from the assessed file" in capsys.readouterr().out
+    assert f"data.csv {what}" in capsys.readouterr().out
