@@ -50,7 +50,7 @@ COMMANDS = {
     "pictures": Entry("pages", HISTORY, "Export the figures of a report as files."),
     "audit": Entry("audit", PROOF, "Re-check published releases against today's gates."),
     "reproduce": Entry("audit", PROOF, "Reproduce a release, and compare it byte by byte."),
-    "evidence": Entry("proof", PROOF, "Export a verification bundle."),
+    "evidence": Entry("proof", PROOF, "Export a verification bundle, or the script that verifies one."),
     "verify": Entry("proof", PROOF, "Check the log, the signatures and every published file."),
     "draft": Entry("draft", METHODS, "Draft a commented policy from tables."),
     "check": Entry("check", METHODS, "Check a policy and its table before a run; publishes nothing."),

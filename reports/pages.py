@@ -14,6 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from policy.text import number_of
+from release_store.evidence.known import EARLIER_SCRIPTS, READMES
+from release_store.evidence.script import script
 from reports.picture import Picture
 from reports.symbols import MOODS, VERDICTS
 from reports.text import decided, minute, sanitize_text
@@ -136,7 +138,7 @@ def embedded(value: Any) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `vega.js`."""
+    """Return a file of `assets`: some begin with what the code knows, such as colours or Vega's options."""
     if name == "vega.js":
         # A script element ends at the first of these, wherever it stands.
         return bundle().replace("</script", "<\\/script").replace("<!--", "<\\!--")
@@ -148,6 +150,10 @@ def asset(name: str) -> str:
         kinds = ("light", "dark")
         options = {kind: fixed | {"config": vega_config(kind), "tooltip": {"theme": kind}} for kind in kinds}
         return f"const OPTIONS = {json.dumps(options)};\n{text}"
+    if name == "verify.js":
+        own = hashlib.sha256(script()).hexdigest()
+        written = {"script": own, "earlier": sorted(EARLIER_SCRIPTS), "readmes": sorted(READMES)}
+        return f"const WRITTEN = {json.dumps(written)};\n{text}"
     return text
 
 

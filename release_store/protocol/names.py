@@ -7,6 +7,7 @@ README, SCRIPT, EVIDENCE = "README.txt", "verify_evidence.py", "evidence.json"
 CHECKPOINT, NEWEST = "checkpoint.json", "newest-checkpoint.json"
 PUBLIC_KEY, POLICY = "public-key.pem", "policy.json"
 RELEASE, MANIFEST, PACKAGE = "release/", "manifest.json", "datapackage.json"
+WITHOUT_ROWS = (MANIFEST, PACKAGE)  # files of a release that hold no cell of its rows
 REPORT = "report.html"  # of a release: made when it is published, and no file that gates judge
 CORRECTED = "clock.corrected"
 REFUSED = "decision.refused"  # somebody's word: it changes nothing
