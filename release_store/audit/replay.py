@@ -12,7 +12,7 @@ import duckdb
 from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
-from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, REFUSED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED, REFUSED
 from release_store.summary import APPROVAL
 
 _DECISION = ("decision", "by", "reason", "at", "candidate_digest", "policy_digest", "history_head")
@@ -24,6 +24,7 @@ _WORDS = (  # what a person says, and proves
     CORRECTED,
     ASKED,
     ANSWERED,
+    PURGED,
 )
 _TOLD_BY = ("state", "release_state")  # fields of the events that move a candidate or a release
 _TOLD_OF = (
@@ -111,6 +112,7 @@ class ReplayedLog:
     releases: dict[str, LoggedRelease] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
+    purged: dict[str, Any] = field(default_factory=dict)  # what lost its rows, and in which state it was then
     announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
     counted_since: int | None = None  # the first event by which it is said how many people must agree
     findings: list[Finding] = field(default_factory=list)
@@ -211,6 +213,7 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
     if action in _WORDS:
         people = len(log.people) - 1 if log.people else None
         log.words.append(LoggedDecision(number, actor, action, subject, reason, payload, people))
+        log.purged |= {name: _state_of(log, name) for name in purged_in(payload) if action == PURGED}
     if action == "people.changed":
         log.people.append(payload)
     if action == "publication.started":
@@ -224,3 +227,15 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         release.number = release.number or number
     if moves and "release_state" in payload and "release" in payload:
         log.releases.setdefault(str(payload["release"]), LoggedRelease()).state = payload["release_state"]
+
+
+def purged_in(payload: dict[str, Any]) -> dict[str, str]:
+    """Return the candidates and releases that the event of a purge names, with the digest of their files."""
+    said = payload.get("purged")
+    named = [said.get(kind) for kind in ("candidates", "releases")] if isinstance(said, dict) else []
+    return {name: str(digest) for one in named if isinstance(one, dict) for name, digest in one.items()}
+
+
+def _state_of(log: ReplayedLog, name: str) -> Any:
+    known = log.candidates.get(name) or log.releases.get(name)
+    return known.state if known else None

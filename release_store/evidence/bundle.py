@@ -89,6 +89,8 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path, *, with_rows
         )
     with connect(store.root) as con:
         release = queries.release(con, release_id)
+        if with_rows and release_id in queries.purged(con, release.series):
+            raise UsageError("its rows were purged", where=release_id, hint="Leave out --with-rows.")
         documents = _documents(con, store.root, release, with_rows=with_rows)
     folder = kept_folder(store.root, release)
     spread = with_rows or release.state is not ReleaseState.WITHDRAWN

@@ -11,6 +11,7 @@ WITHOUT_ROWS = (MANIFEST, PACKAGE)  # files of a release that hold no cell of it
 REPORT = "report.html"  # of a release: made when it is published, and no file that gates judge
 CORRECTED = "clock.corrected"
 REFUSED = "decision.refused"  # somebody's word: it changes nothing
+PURGED = "series.purged"  # the rows of what ended in a series are gone
 ASKED, ANSWERED = "question.asked", "question.answered"  # about a candidate that awaits approval
 EVENT_FIELDS = ("number", "at", "actor", "action", "object", "reason", "payload", "previous")
 BINDING = ("candidate_digest", "policy_digest", "history_head")

@@ -13,6 +13,7 @@ from pathlib import Path
 from policy.errors import StoreError, VerificationFailed
 from policy.plain_file import open_plain
 from release_store.canonical import stream_digest
+from release_store.protocol.names import WITHOUT_ROWS
 from release_store.records import Release, ReleaseState
 
 MANIFEST = "manifest.json"
@@ -85,6 +86,11 @@ def kept_folder(root: Path, release: Release) -> Path:
         return public
     # A withdrawal that was interrupted has not moved it yet.
     return withdrawn if withdrawn.exists() or not public.exists() else public
+
+
+def without_rows(release: Release) -> dict[str, str]:
+    """Return the files of a release that hold no cell of its rows, which are left when these are purged."""
+    return {name: digest for name, digest in release.files.items() if name in WITHOUT_ROWS}
 
 
 def check_places(root: Path, series: str) -> None:

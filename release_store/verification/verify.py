@@ -30,6 +30,7 @@ from release_store.verification.checkpoints import (
 from release_store.verification.inputs import check_inputs
 from release_store.verification.proofs import check_decision_proofs
 from release_store.verification.public import check_folders
+from release_store.verification.purges import check_purges
 from release_store.verification.releases import check_releases
 from release_store.verification.rows import check_rows
 from release_store.verification.view import VerificationContext, run_check
@@ -164,5 +165,6 @@ def _releases(view: VerificationContext) -> list[Finding]:
     findings += run_check("checkpoints", check_checkpoints, view, releases)
     findings += run_check("checkpoints", check_kept_with_key, view)
     findings += run_check("releases", check_folders, view, releases)
+    findings += run_check("purged", check_purges, view, releases)
     findings += run_check("superseded", check_superseded, view.root, view.con, releases)
     return findings + run_check("withdrawn", check_withdrawals, view.root, view.con, releases)
