@@ -37,7 +37,9 @@ COMMANDS = {
     "answer": Entry("decisions", DECISIONS, "Answer a question with which a candidate was returned."),
     "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
     "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
-    "purge": Entry("decisions", DECISIONS, "Remove the rows of what ended and of withdrawn releases."),
+    "purge": Entry(
+        "decisions", DECISIONS, "Remove the rows of candidates that ended and of withdrawn releases."
+    ),
     "sign": Entry(
         "decisions", DECISIONS, "Sign a decision offline, to submit on the machine with the store."
     ),
