@@ -37,6 +37,9 @@ COMMANDS = {
     "answer": Entry("decisions", DECISIONS, "Answer a question with which a candidate was returned."),
     "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
     "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
+    "purge": Entry(
+        "decisions", DECISIONS, "Remove the rows of candidates that ended and of withdrawn releases."
+    ),
     "sign": Entry(
         "decisions", DECISIONS, "Sign a decision offline, to submit on the machine with the store."
     ),
@@ -50,7 +53,7 @@ COMMANDS = {
     "pictures": Entry("pages", HISTORY, "Export the figures of a report as files."),
     "audit": Entry("audit", PROOF, "Re-check published releases against today's gates."),
     "reproduce": Entry("audit", PROOF, "Reproduce a release, and compare it byte by byte."),
-    "evidence": Entry("proof", PROOF, "Export a verification bundle."),
+    "evidence": Entry("proof", PROOF, "Export a verification bundle, or the script that verifies one."),
     "verify": Entry("proof", PROOF, "Check the log, the signatures and every published file."),
     "draft": Entry("draft", METHODS, "Draft a commented policy from tables."),
     "check": Entry("check", METHODS, "Check a policy and its table before a run; publishes nothing."),

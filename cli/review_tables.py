@@ -68,6 +68,8 @@ def _not_run(document: Document) -> str:
 
 
 def _now(release: Document) -> str:
+    if release["purged"]:
+        return "[yellow]rows purged[/]"
     if not release["passes"]:
         return "[red]✗ would not[/]"
     return "[yellow]! by override[/]" if release["overridden"] else "[green]✓ passes[/]"

@@ -164,6 +164,7 @@ def show_record(document: Document) -> None:
         "input": document["input_digest"],
         "history": document["history_head"],
         "folder": document["folder"],
+        **({"purged": f"its rows were removed at {document['purged_at']}"} if document["purged_at"] else {}),
         **({"report": document["report"]} if document["report"] else {}),
     }
     for name, text in facts.items():

@@ -29,6 +29,7 @@ class Act(StrEnum):
     CLOCK = "correct the clock"  # of a log whose last event is in the future
     ASK = "ask"  # return a candidate with a question
     ANSWER = "answer"  # a question on a candidate
+    PURGE = "purge"  # remove the rows of what ended
 
 
 SIGNED_ELSEWHERE = frozenset({Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW, Act.ASK})
@@ -64,6 +65,7 @@ REQUIRED_RULES: dict[Act, tuple[Rule, ...]] = {
     Act.CLOCK: (Rule.NAME, Rule.REASON),
     Act.ASK: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER),
     Act.ANSWER: (Rule.NAME, Rule.REASON),
+    Act.PURGE: (Rule.NAME, Rule.REASON),
 }
 
 # One of these roles, and a proof that it is the person: a key's signature or a token.
@@ -89,6 +91,7 @@ _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its m
     Act.CLOCK: ("the correction of the clock", "Say who corrects it."),
     Act.ASK: ("the question", "Say who asks."),
     Act.ANSWER: ("the answer", "Say who answers."),
+    Act.PURGE: ("the purge", "Say who purges."),
 }
 
 

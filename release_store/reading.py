@@ -24,6 +24,7 @@ from release_store.publishing.public_files import (
     candidate_folder,
     differing_files,
     kept_folder,
+    without_rows,
 )
 from release_store.records import (
     AuditEvent,
@@ -163,6 +164,7 @@ class StoreReader:
         with connect(self.root) as con:
             found = [(one, read_classes(con, one.candidate_id)) for one in queries.releases(con, series)]
             logged = _published(trusted_log(con, self.root), {one.candidate_id: series for one, _ in found})
+            purged = queries.purged(con, series)
         missing = sorted(
             name
             for name, (of, _) in logged.items()
@@ -177,7 +179,8 @@ class StoreReader:
                 ),
             )
         for release, classes in found:
-            altered = differing_files(kept_folder(self.root, release), release.files)
+            files = without_rows(release) if release.release_id in purged else release.files
+            altered = differing_files(kept_folder(self.root, release), files)
             if logged.get(release.release_id) != (series, classes_digest(classes)):
                 altered = ["its equivalence classes in the history", *altered]
             if altered:
@@ -244,6 +247,11 @@ class StoreReader:
         """Return how many of a candidate's people were in each earlier release; None if they are not kept."""
         with connect(self.root) as con:
             return people_in_common(con, candidate_id)
+
+    def purged(self, series: str | None = None) -> dict[str, AuditEvent]:
+        """Return the candidates and releases whose rows were purged, with the event that says so."""
+        with connect(self.root) as con:
+            return queries.purged(con, series)
 
     def n_events(self) -> int:
         """Return the number of the last event."""

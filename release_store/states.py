@@ -29,7 +29,7 @@ RELEASE_TRANSITIONS: dict[R, frozenset[R]] = {
 }
 
 # When a person may do what; who that person must be stands in `permission.REQUIRED_RULES`.
-WHEN: dict[Act, frozenset[C] | frozenset[R]] = {
+WHEN: dict[Act, frozenset[C] | frozenset[R] | frozenset[C | R]] = {
     Act.PREPARE: frozenset[C](),  # makes a new one: none that is there is prepared again
     Act.APPROVE: frozenset({C.AWAITING_APPROVAL}),
     Act.REJECT: frozenset({C.AWAITING_APPROVAL, C.APPROVED}),
@@ -41,6 +41,8 @@ WHEN: dict[Act, frozenset[C] | frozenset[R]] = {
     Act.CLOCK: frozenset[C](),  # done to the log, by its time
     Act.ASK: frozenset({C.AWAITING_APPROVAL}),
     Act.ANSWER: frozenset({C.AWAITING_APPROVAL}),
+    # One that is blocked only once nobody can override it any more.
+    Act.PURGE: frozenset[C | R]({C.BLOCKED, C.REJECTED, C.EXPIRED, C.STALE, C.FAILED, R.WITHDRAWN}),
 }
 
 

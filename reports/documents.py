@@ -116,6 +116,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
     folder = (
         kept_folder(store.root, release) if release else candidate_folder(store.root, candidate.candidate_id)
     )
+    purge = store.purged(candidate.series).get(identifier)
     return {
         "release": release.release_id if release else None,
         "override": release.overridden if release else False,
@@ -133,6 +134,7 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
         "summary": candidate.summary.document,
         "files": release.files if release else store.files(candidate.candidate_id),
         "folder": str(folder),
+        "purged_at": purge.at if purge else None,
         "report": str(folder / REPORT) if (folder / REPORT).is_file() else None,
         "people": people_document(store, candidate.candidate_id),
         "gates": [gate_document(result) for result in store.gates(candidate.candidate_id)],

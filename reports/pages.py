@@ -14,6 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from policy.text import number_of
+from release_store.evidence.known import EARLIER_SCRIPTS, READMES
+from release_store.evidence.script import script
 from release_store.protocol.demanded_gates import LIMITED_GATES, MODEL_GATES
 from reports.picture import Picture
 from reports.symbols import MOODS, VERDICTS
@@ -137,9 +139,7 @@ def embedded(value: Any) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of `assets`: the style with the colours, `charts.js` with Vega's options, `vega.js`, and
-    `verify.js` with the gates that a field of a policy asks for.
-    """
+    """Return a file of `assets`: some begin with what the code knows, such as colours or Vega's options."""
     if name == "vega.js":
         # A script element ends at the first of these, wherever it stands.
         return bundle().replace("</script", "<\\/script").replace("<!--", "<\\!--")
@@ -152,8 +152,11 @@ def asset(name: str) -> str:
         options = {kind: fixed | {"config": vega_config(kind), "tooltip": {"theme": kind}} for kind in kinds}
         return f"const OPTIONS = {json.dumps(options)};\n{text}"
     if name == "verify.js":
-        gates = json.dumps({"limited": LIMITED_GATES, "models": MODEL_GATES})
-        return text.replace('"use strict";\n', f'"use strict";\nconst GATES_BY_FIELD = {gates};\n', 1)
+        own = hashlib.sha256(script()).hexdigest()
+        written = {"script": own, "earlier": sorted(EARLIER_SCRIPTS), "readmes": sorted(READMES)}
+        gates = {"limited": LIMITED_GATES, "models": MODEL_GATES}
+        known = f"const WRITTEN = {json.dumps(written)};\nconst GATES_BY_FIELD = {json.dumps(gates)};\n"
+        return text.replace('"use strict";\n', f'"use strict";\n{known}', 1)
     return text
 
 

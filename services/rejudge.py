@@ -70,6 +70,13 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
             where=name,
             hint=HINTS[record.state],
         )
+    purge = store.purged(record.series).get(name)
+    if purge is not None:
+        raise UsageError(
+            f"its rows were purged on {purge.at[:10]}",
+            where=name,
+            hint="Run the period again with `releasegate run`.",
+        )
     waiting = [one.candidate_id for one in store.waiting_for(record.series, record.period)]
     if waiting:
         raise UsageError(

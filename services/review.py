@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,9 +68,9 @@ def audit_series(
             raise UsageError("changed while it was being read", where=str(path), hint="Run again.")
         return prepare(replace(source, draw_key=draw_key(store.root)), judged_by)
 
-    overridden = overrides(store, series)
+    overridden, purged = overrides(store, series), store.purged(series)
     publications = [
-        _publication(store, release, records[release.candidate_id], classes, overridden)
+        _publication(store, release, records[release.candidate_id], classes, overridden, purged)
         for release, classes in kept.values()
     ]
     found = review(publications, policy=policy, table_of=table_of, progress=progress)
@@ -109,6 +109,7 @@ def _publication(
     record: CandidateRecord,
     classes: EquivalenceClasses,
     overridden: Mapping[str, Document],
+    purged: Collection[str],
 ) -> Publication:
     """Return a release as the gates judge it; one whose policy this program cannot read says why."""
     document = store.policy(record.policy_digest)
@@ -135,6 +136,7 @@ def _publication(
         store.people(release.candidate_id),
         frozenset(overridden.get(release.release_id, {"gates": ()})["gates"]),
         person_key(store.root),
+        release.release_id in purged,
     )
 
 
@@ -198,6 +200,7 @@ def _release_document(
         "published_at": release.published_at.isoformat(),
         "policy_digest": digest,
         "had_source": one.had_source,
+        "purged": one.publication.purged,
         "passes": one.passes,
         "override": None if said is None else mark_of(said),
         "not_passed": [result.gate for result in one.not_passed],

@@ -29,6 +29,7 @@ from reports.documents import record_document
 from reports.text import sanitize_text
 from services.decisions import decide
 from services.outcome import outcome_document
+from services.purge import purge_rows, what_is_purgeable
 from services.questions import answer as answer_question
 from services.questions import ask as ask_question
 from services.stale_periods import command_to_run_again
@@ -203,6 +204,45 @@ def withdraw(
     else:
         print(f"{found.release_id} is withdrawn; {tombstone} stands in its place")
         print(f"its files are kept in {kept}/")
+    return 0
+
+
+@app.command()
+def purge(
+    context: typer.Context,
+    older_than: Annotated[
+        int,
+        typer.Option(
+            metavar="DAYS", min=0, max=36_500, help="Only what ended at least so many days ago; 0 for all."
+        ),
+    ],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who purges.")] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Reason; stored in the audit log.")
+    ] = "",
+    series: Annotated[str | None, typer.Option(metavar="NAME", help="One series (default: all).")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would lose its rows, and change nothing.")
+    ] = False,
+    key: Key = None,
+    token_file: TokenFile = None,
+    json: Json = False,
+) -> int:
+    """Remove the rows of candidates that ended and of withdrawn releases; their digests stay."""
+    store = ReleaseStore.open(store_of(context))
+    if dry_run:
+        found = what_is_purgeable(store, older_than, series)
+    else:
+        credential = credential_of(key, token_file)
+        found = purge_rows(store, older_than, series, by=by, reason=reason, credential=credential)
+    states = {name: state for one in found for name, state in one.states.items()}
+    if json:
+        write_json({"dry_run": dry_run, "purged": states})
+    else:
+        for name, state in states.items():
+            print(f"{name} ({state}): its rows {'would be' if dry_run else 'are'} removed")
+        if not states:
+            print("nothing to remove")
     return 0
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.options import Json, Release, store_of
+from cli.options import Json, store_of
 from cli.output import finding_rows, write_json
 from policy.errors import UsageError, VerificationFailed
+from policy.plain_file import read_bytes
 from policy.text import number_of
 from release_store.canonical import file_digest
 from release_store.db.connection import DamagedDatabase
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import NOT_WHAT_IT_WAS, examine, tell
-from release_store.guarded_files import check_plain
+from release_store.evidence.script import script as script_of_bundles
+from release_store.guarded_files import LARGEST_FILE, check_plain
+from release_store.protocol.names import SCRIPT
+from release_store.records import ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import Verified, refusal_as_finding, verified
 from reports.text import sanitize_text
@@ -26,17 +32,40 @@ app = typer.Typer()
 @app.command()
 def evidence(
     context: typer.Context,
-    release: Release,
+    release: Annotated[str | None, typer.Argument(metavar="RELEASE")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Output file (default: ./RELEASE.evidence.zip).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Output file (default: ./RELEASE.evidence.zip, or ./verify_evidence.py)."
+        ),
     ] = None,
+    with_rows: Annotated[
+        bool, typer.Option("--with-rows", help="Include the rows of a withdrawn release; they are left out.")
+    ] = False,
+    script: Annotated[
+        bool, typer.Option("--script", help="Write the script that verifies bundles, instead of a bundle.")
+    ] = False,
     json: Json = False,
 ) -> int:
-    """Export a verification bundle."""
-    store = ReleaseStore.open(store_of(context))
-    written = write_evidence(store, release, out if out is not None else Path(f"{release}.evidence.zip"))
+    """Export a verification bundle, or the script that verifies one."""
+    if script is (release is not None):
+        raise UsageError(
+            "give either a release or --script",
+            hint="`releasegate evidence RELEASE` writes a bundle; --script needs no release.",
+        )
+    if release is None:
+        written = Path(SCRIPT) if out is None else out
+        _write_script(written)
+    else:
+        store = ReleaseStore.open(store_of(context))
+        written = Path(f"{release}.evidence.zip") if out is None else out
+        write_evidence(store, release, written, with_rows=with_rows)
+        if with_rows and store.release(release).state is ReleaseState.WITHDRAWN:
+            held = f"{release} was withdrawn, and {written} holds its rows"
+            print(sanitize_text(f"warning: {held}: do not publish them or pass them on"), file=sys.stderr)
     if json:
-        write_json({"release": release, "path": written, "sha256": file_digest(written)})
+        of_release = {} if release is None else {"release": release}
+        write_json({**of_release, "path": written, "sha256": file_digest(written)})
     else:
         print(f"wrote {written}")
     return 0
@@ -82,6 +111,19 @@ def verify(
             )
             print(f"{checked}: OK, no tampering found")
     return VerificationFailed.exit_code if found.findings else 0
+
+
+def _write_script(path: Path) -> None:
+    """Write the script to a file that is not there yet; one that holds it already stays as it is."""
+    hint = "Remove it, or choose another file with --out."
+    try:
+        if not os.path.lexists(path):
+            with path.open("xb") as file:
+                file.write(script_of_bundles())
+        elif path.is_symlink() or read_bytes(path, LARGEST_FILE) != script_of_bundles():
+            raise UsageError("exists already and is not this script", where=str(path), hint=hint)
+    except OSError as error:
+        raise UsageError(f"cannot be written ({type(error).__name__})", where=str(path), hint=hint) from None
 
 
 def _verify_bundle(bundle: Path, public_key: str | None, checkpoint: Path | None, *, json: bool) -> int:

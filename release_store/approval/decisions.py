@@ -166,16 +166,33 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
         return None
     if blocked and corrected:
         return Blocked(BEFORE_CORRECTION, where=record.candidate_id, hint=HINT_BLOCKED)
-    if record.expires_at is not None and utc_now() >= record.expires_at:
-        to, found = CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
-    elif queries.history_head(con, record.series) != record.history_head:
-        to, found = CandidateState.STALE, _stale(record)
-    else:
+    over = _over(con, record)
+    if over is None:
         return None
+    to, found = over
     if blocked:
         return Blocked(found.message, where=found.where, hint=HINT_BLOCKED)
     set_state(con, record.candidate_id, to, actor=decision.by, reason=found.message)
     return found
+
+
+def _over(con: Connection, record: CandidateRecord) -> tuple[CandidateState, Blocked] | None:
+    """Return what becomes of a candidate whose time is over, and why, or None if it is not."""
+    if record.expires_at is not None and utc_now() >= record.expires_at:
+        return CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
+    if queries.history_head(con, record.series) != record.history_head:
+        return CandidateState.STALE, _stale(record)
+    return None
+
+
+def cannot_be_overridden(con: Connection, record: CandidateRecord) -> bool:
+    """Tell whether nobody can override a blocked candidate any more, or ever could."""
+    name = record.candidate_id
+    return (
+        audit.corrected_since(con, "candidate.staged", name) is not None
+        or _over(con, record) is not None
+        or _not_overridable(name, queries.gates(con, name)) is not None
+    )
 
 
 def _expired(record: CandidateRecord, when: str) -> Blocked:

@@ -12,7 +12,7 @@ import duckdb
 from release_store.audit.checkpoints import due_name
 from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
-from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, REFUSED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED, REFUSED
 from release_store.protocol.seals import SEAL, SEALED, seal_error
 from release_store.publishing.candidate_report import REPORTED, reported_files
 from release_store.records import CandidateState, ReleaseState
@@ -28,6 +28,7 @@ _WORDS = (  # what a person says, and proves
     CORRECTED,
     ASKED,
     ANSWERED,
+    PURGED,
 )
 _TOLD_BY = ("state", "release_state")  # fields of the events that move a candidate or a release
 _TOLD_OF = (
@@ -127,6 +128,7 @@ class ReplayedLog:
     published: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
     reports: dict[str, LoggedReport] = field(default_factory=dict)  # that was written last, by candidate
+    purged: dict[str, Any] = field(default_factory=dict)  # what lost its rows, and in which state it was then
     announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
     counted_since: int | None = None  # the first event by which it is said how many people must agree
     sealed: set[int] = field(default_factory=set)  # events that a seal follows
@@ -245,6 +247,7 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
     if action in _WORDS:
         people = len(log.people) - 1 if log.people else None
         log.words.append(LoggedDecision(number, actor, action, subject, reason, payload, people))
+        log.purged |= {name: _state_of(log, name) for name in purged_in(payload) if action == PURGED}
     if action == "people.changed":
         log.people.append(payload)
     if action == "publication.started":
@@ -306,3 +309,15 @@ def _impossible(
     return [
         Finding(f"event {number}", f"takes {name} from {before or 'nothing'} to {after}, which no act does")
     ]
+
+
+def purged_in(payload: dict[str, Any]) -> dict[str, str]:
+    """Return the candidates and releases that the event of a purge names, with the digest of their files."""
+    said = payload.get("purged")
+    named = [said.get(kind) for kind in ("candidates", "releases")] if isinstance(said, dict) else []
+    return {name: str(digest) for one in named if isinstance(one, dict) for name, digest in one.items()}
+
+
+def _state_of(log: ReplayedLog, name: str) -> Any:
+    known = log.candidates.get(name) or log.releases.get(name)
+    return known.state if known else None

@@ -167,11 +167,14 @@ def check_people(con: Connection, log: ReplayedLog, series: str | None = None) -
             findings.append(Finding(name, "has hashes of people, but is not a candidate"))
         elif states[name] in WITHOUT_PEOPLE:
             findings.append(Finding(name, f"is {states[name]}, but has hashes of people"))
+        elif name in log.purged:
+            findings.append(Finding(name, "its rows were purged, but it has hashes of people"))
     for name, state in states.items():
         logged = log.candidates.get(name)
         if logged is not None and state not in WITHOUT_PEOPLE:
             said = logged.staged().get("people") if '"people"' in logged.first else None
-            gone = state == CandidateState.BLOCKED and name not in kept  # nobody can override it any more
+            # Nobody can override it any more, or its rows were purged.
+            gone = (state == CandidateState.BLOCKED or name in log.purged) and name not in kept
             if said != kept.get(name) and not gone:
                 findings.append(Finding(name, _NOT_STAGED))
     for release_id, candidate_id in releases:

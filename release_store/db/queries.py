@@ -13,9 +13,13 @@ import duckdb
 
 from policy.errors import StoreError, UsageError
 from policy.period import spellings
-from release_store.audit.log import canonical_payload
+from release_store.audit.log import canonical_payload, read_events_of
+from release_store.audit.replay import purged_in
 from release_store.canonical import digest_of, iso, tree_digest
+from release_store.permission import Act
+from release_store.protocol.names import PURGED
 from release_store.records import (
+    AuditEvent,
     CandidateRecord,
     CandidateState,
     Decision,
@@ -26,6 +30,7 @@ from release_store.records import (
     Validation,
     Verdict,
 )
+from release_store.states import may
 from release_store.summary import Summary
 
 SALT = "salt"  # beside what was found of an input
@@ -347,6 +352,20 @@ def withdrawn_releases(con: Connection) -> set[str]:
     """Return the withdrawn releases that have left the public place, as the log says."""
     rows = con.execute("SELECT object FROM event WHERE action = 'release.taken_down'").fetchall()
     return {name for (name,) in rows}
+
+
+def purged(con: Connection, series: str | None = None) -> dict[str, AuditEvent]:
+    """Return the candidates and releases whose rows were purged, of one series or of all, with the event.
+
+    A state in which nothing is purged makes an event that says so untrue: what it names is left out.
+    """
+    events = [one for one in read_events_of(con, [PURGED]) if series in (None, one.object)]
+    found = {name: event for event in events for name in purged_in(event.payload)}
+    if not found:
+        return {}
+    ended = {one.candidate_id for one in candidates(con, series) if may(Act.PURGE, one.state)}
+    ended |= {one.release_id for one in releases(con, series) if may(Act.PURGE, one.state)}
+    return {name: event for name, event in found.items() if name in ended}
 
 
 def history_head(con: Connection, series: str) -> str:

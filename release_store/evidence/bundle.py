@@ -25,25 +25,30 @@ from release_store.guarded_files import resolved
 from release_store.protocol import names
 from release_store.protocol.checkpoints import proven_by
 from release_store.publishing.public_files import checkpoint_file, kept_folder
-from release_store.records import AuditEvent, CandidateRecord, Release
+from release_store.records import AuditEvent, CandidateRecord, Release, ReleaseState
 from release_store.store import ReleaseStore
 
 _SOONEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
-_README = """\
-Evidence of the release {release_id}
-{rule}
-
+_NO_ROWS = """
+The release was withdrawn, so its rows and its report are not in this bundle. Their digests are in the log and
+in release/manifest.json: whoever has a copy of a file can compare it. Nothing here shows what they hold.
+"""
+_ROWS = """
+THE RELEASE WAS WITHDRAWN. This bundle holds its rows and its report nevertheless, because somebody asked for
+them: do not publish them or pass them on.
+"""
+_README = """
 This bundle shows what was published, by which policy, what every gate measured, who agreed, and that none
 of it was changed since. It holds nothing of the source beyond the published files.
 
     python verify_evidence.py BUNDLE.zip [--public-key FILE|HEX] [--checkpoint FILE]
 
 needs Python 3.10 or newer and the package `cryptography`; no network, no database. It prints one line a
-finding and ends with 0 if there is none, with 6 otherwise. Unpack the script alone: it reads the zip itself.
+finding and ends with 0 if there is none, with 6 otherwise. It reads the zip itself.
 
 Whoever made the whole bundle could have made the key and the script in it too. So
-  - give the public key (--public-key) and an earlier checkpoint (--checkpoint) that you kept from elsewhere;
-  - take the script from elsewhere if you do not trust the sender: it is a part of releasegate.
+  - take the script from releasegate, not from here: `releasegate evidence --script` writes it;
+  - give the public key (--public-key) and an earlier checkpoint (--checkpoint) that you kept from elsewhere.
 
 release/                 the files as they were published, and manifest.json, which binds them
 policy.json              the policy that the release was made by
@@ -63,9 +68,10 @@ kept. A word that is proven by a token only is as good as the log that keeps it.
 """
 
 
-def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
+def write_evidence(store: ReleaseStore, release_id: str, out: Path, *, with_rows: bool = False) -> Path:
     """Write the evidence of a release to the zip `out`, the same bytes for the same store, and return `out`.
 
+    That of a withdrawn release has no file that holds rows, unless somebody wants it `with_rows`.
     Raises UsageError if there is no such release or `out` cannot be written; VerificationFailed, and leaves
     nothing, if what the store holds does not verify; StoreError if no checkpoint has a tree's root yet.
     """
@@ -83,13 +89,17 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
         )
     with connect(store.root) as con:
         release = queries.release(con, release_id)
-        documents = _documents(con, store.root, release)
+        if with_rows and release_id in queries.purged(con, release.series):
+            raise UsageError("its rows were purged", where=release_id, hint="Leave out --with-rows.")
+        documents = _documents(con, store.root, release, with_rows=with_rows)
     folder = kept_folder(store.root, release)
+    spread = with_rows or release.state is not ReleaseState.WITHDRAWN
+    published = [name for name in release.files if spread or name in names.WITHOUT_ROWS]
     beside = out.with_name(f".{out.name}.new")
     try:
         try:
             with zipfile.ZipFile(beside, "w", allowZip64=False) as archive:
-                _fill(archive, documents, {name: folder / name for name in release.files})
+                _fill(archive, documents, {name: folder / name for name in published})
             report = examine(beside, keys.read_public_hex(store.root))
             if report.findings:
                 where, what = report.findings[0]
@@ -116,7 +126,9 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path) -> Path:
     return out
 
 
-def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> dict[str, bytes]:
+def _documents(
+    con: duckdb.DuckDBPyConnection, root: Path, release: Release, *, with_rows: bool
+) -> dict[str, bytes]:
     """Return every member of the bundle but the published files."""
     record = queries.candidate(con, release.candidate_id)
     checkpoint = _read_checkpoint(checkpoint_file(root, release.series, release.release_id))
@@ -144,9 +156,8 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         )
     numbers = [1] if "root" in checkpoint else [1, int(checkpoint["size"])]
     events = _events_about(con, numbers, release, record)
-    rule = "=" * len(f"Evidence of the release {release.release_id}")
     return {
-        names.README: _README.format(release_id=release.release_id, rule=rule).encode(),
+        names.README: _readme(release, with_rows=with_rows),
         names.SCRIPT: script(),
         names.CHECKPOINT: pretty_json(checkpoint),
         names.NEWEST: pretty_json(newest),
@@ -154,6 +165,12 @@ def _documents(con: duckdb.DuckDBPyConnection, root: Path, release: Release) -> 
         names.POLICY: canonical_json(queries.policy(con, record.policy_digest)),
         names.EVIDENCE: pretty_json(_evidence(tree, events, checkpoint, newest, sorted(signed))),
     }
+
+
+def _readme(release: Release, *, with_rows: bool) -> bytes:
+    title = f"Evidence of the release {release.release_id}"
+    withdrawn = "" if release.state is not ReleaseState.WITHDRAWN else _ROWS if with_rows else _NO_ROWS
+    return f"{title}\n{'=' * len(title)}\n{withdrawn}{_README}".encode()
 
 
 def _events_about(

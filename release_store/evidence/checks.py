@@ -151,7 +151,10 @@ def _check_files(bundle: Bundle) -> Iterator[Finding]:
     """The files are those that the log says were published."""
     published = bundle.published()
     logged = json_object(published["payload"]["files"], "the list of files")
-    for name in sorted(logged.keys() | bundle.files.keys()):
+    if bundle.proven_state() != "withdrawn":
+        for name in bundle.left_out:
+            yield Finding(RELEASE + name, "is missing, though the release is not withdrawn")
+    for name in sorted((logged.keys() | bundle.files.keys()) - set(bundle.left_out)):
         if bundle.files.get(name) != logged.get(name):
             yield Finding(RELEASE + name, "differs from the published file")
     late = published["number"] > whole_number(bundle.checkpoint["size"])

@@ -11,10 +11,11 @@ from typing import Any
 
 from release_store.evidence.checks import CHECKS
 from release_store.evidence.findings import Finding, Report
+from release_store.evidence.known import EARLIER_SCRIPTS
 from release_store.evidence.reader import Bundle, given_checkpoint, given_key, read_bundle
 from release_store.protocol.clock import corrected_in_words
 from release_store.protocol.names import CORRECTED, EVIDENCE
-from release_store.protocol.strict_json import Broken, json_text, optional_object, whole_number
+from release_store.protocol.strict_json import Broken, optional_object, whole_number
 
 NOT_WHAT_IT_WAS = 6
 
@@ -66,15 +67,20 @@ def _describe(bundle: Bundle, report: Report) -> None:
             report.notes.append(
                 f"event {event['number']} ({event['action']}) is newer than every checkpoint: not proven"
             )
-    states = [
-        json_text(event["payload"]["release_state"])
-        for event in bundle.events
-        if event["payload"].get("release") == release
-        and "release_state" in event["payload"]
-        and event["number"] <= newest
-    ]
-    if states[-1] != "published":
-        report.notes.append(f"{release} was published, and is {states[-1]} now")
+    state = bundle.proven_state()
+    if state != "published":
+        report.notes.append(f"{release} was published, and is {state} now")
+    if bundle.left_out:
+        report.notes.append(
+            f"not in the bundle, so not looked at: {', '.join(bundle.left_out)}; their digests are in the log"
+        )
+    elif state == "withdrawn":
+        report.notes.append("the bundle holds rows of a withdrawn release: do not pass them on")
+    if bundle.script in EARLIER_SCRIPTS:
+        report.notes.append(
+            "its script is of an earlier releasegate and may check less; take that of "
+            "`releasegate evidence --script`"
+        )
     for event in bundle.events:
         if event["action"] == CORRECTED:
             report.notes.append(f"event {event['number']}: {corrected_in_words(event)}")

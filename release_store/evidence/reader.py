@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from release_store.evidence.findings import Finding, Report
+from release_store.evidence.known import check_written
 from release_store.evidence.zip_file import Archive, regular_file
 from release_store.protocol.ed25519 import is_hash, is_hex, is_public_key
 from release_store.protocol.names import (
@@ -29,6 +30,7 @@ from release_store.protocol.names import (
     README,
     RELEASE,
     SCRIPT,
+    WITHOUT_ROWS,
 )
 from release_store.protocol.overrides import OVERRIDES_NEEDED
 from release_store.protocol.strict_json import (
@@ -53,7 +55,9 @@ class Bundle:
 
     key: str  # the public key that is trusted, hexadecimal
     own_key: str  # the public key in the bundle
+    script: str  # SHA-256 of the script in the bundle
     files: dict[str, str]  # the release's files in the bundle, name to SHA-256
+    left_out: tuple[str, ...]  # the release's files that hold rows, and are not in the bundle
     package: bytes  # the release's data package; nothing where it has none
     manifest: dict[str, Any]
     policy: dict[str, Any]
@@ -101,6 +105,16 @@ class Bundle:
     def all_decisions(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate, and on those whose files were judged before it."""
         return [one for one in self.events if one["action"] in DECISIONS]
+
+    def proven_state(self) -> str:
+        """Return how the release stands by the last event that a checkpoint signs."""
+        return [
+            json_text(one["payload"]["release_state"])
+            for one in self.events
+            if one["payload"].get("release") == self.release
+            and "release_state" in one["payload"]
+            and one["number"] <= whole_number(self.newest["size"])
+        ][-1]
 
     def signed_events(self) -> list[dict[str, Any]]:
         """Return every event that keeps what a person did, with its proof."""
@@ -150,10 +164,14 @@ def read_bundle(
     `trusted` is the key that the reader gave, `kept` the checkpoint. Raises Broken for what cannot be read.
     """
     with Archive(path) as archive:
+        report.findings += check_written(archive)
         manifest = archive.document(RELEASE + MANIFEST)
         files = json_object(manifest["files"], "files of the manifest")
         wanted = _OWN | {RELEASE + name for name in (*files, MANIFEST)}
         present = archive.members.keys()
+        # Rows may be left out of the bundle of a release that was withdrawn, which the log must say.
+        left_out = {name for name in files if name not in WITHOUT_ROWS and RELEASE + name not in present}
+        wanted -= {RELEASE + name for name in left_out}
         report.findings += [Finding(name, "is missing") for name in sorted(wanted - present)]
         report.findings += [
             Finding(name, "does not belong in the bundle") for name in sorted(present - wanted)
@@ -161,8 +179,7 @@ def read_bundle(
         if not wanted <= present:
             return None
         own_key = _own_key(archive.read(PUBLIC_KEY))
-        for name in (README, SCRIPT):
-            archive.digest(name)  # no evidence, but whole
+        archive.digest(README)  # no evidence, but whole
         evidence = archive.document(EVIDENCE)
         if not same(evidence["format"], FORMAT):
             raise Broken(f"has format {evidence['format']!r}; this script reads {FORMAT}")
@@ -179,6 +196,8 @@ def read_bundle(
         return Bundle(
             key=trusted or own_key,
             own_key=own_key,
+            script=archive.digest(SCRIPT),
+            left_out=tuple(sorted(left_out)),
             files={
                 name[len(RELEASE) :]: archive.digest(name)
                 for name in sorted(present & wanted)

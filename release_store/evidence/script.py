@@ -28,6 +28,7 @@ MODULES = (
     ("protocol", "demanded_gates"),
     ("evidence", "findings"),
     ("evidence", "zip_file"),
+    ("evidence", "known"),
     ("evidence", "reader"),
     ("evidence", "checks"),
     ("evidence", "examine"),
@@ -40,6 +41,7 @@ _DESCRIPTION = '''\
 Needs Python 3.10 or newer and the package `cryptography`; no database, no network, nothing else. One line a
 finding; exit code 0 if there is none, 6 otherwise. Without --public-key the bundle's own key is trusted, and
 whoever made the whole bundle may have made that too: give the key, and a checkpoint, that you kept yourself.
+If this file comes from the bundle, they may have made it too: `releasegate evidence --script` writes it.
 
 Made from the modules of releasegate that are named below; change those, and not this file.
 """
@@ -48,6 +50,11 @@ from __future__ import annotations
 '''
 _INSIDE = ("__future__", "release_store.")
 _END = """
+
+
+def script() -> bytes:
+    return Path(__file__).read_bytes()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -14,6 +14,7 @@ from policy.errors import StoreError, VerificationFailed
 from policy.plain_file import not_read, open_plain
 from release_store.canonical import sha256_hex, stream_digest
 from release_store.own_places import LINK, file_error
+from release_store.protocol.names import WITHOUT_ROWS
 from release_store.records import Release, ReleaseState
 
 MANIFEST = "manifest.json"
@@ -86,6 +87,11 @@ def kept_folder(root: Path, release: Release) -> Path:
         return public
     # A withdrawal that was interrupted has not moved it yet.
     return withdrawn if withdrawn.exists() or not public.exists() else public
+
+
+def without_rows(release: Release) -> dict[str, str]:
+    """Return the files of a release that hold no cell of its rows, which are left when these are purged."""
+    return {name: digest for name, digest in release.files.items() if name in WITHOUT_ROWS}
 
 
 def differing_files(folder: Path, files: Mapping[str, str]) -> list[str]:

@@ -45,6 +45,7 @@ from release_store.publishing.public_index import (
     update_public_index,
     write_catalog,
 )
+from release_store.publishing.purge import settle_purges, unsettled_purges
 from release_store.publishing.recovery import leftovers, settle_leftovers
 from release_store.publishing.withdrawal import settle_withdrawals, unsettled_withdrawals
 from release_store.records import CandidateState, EquivalenceClasses, Release
@@ -120,7 +121,7 @@ def publish(
 
 
 def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
-    """Finish or undo what interrupted publications and withdrawals left; say what was done in a line each.
+    """Finish or undo what interrupted publications, withdrawals and purges left, and say so in a line each.
 
     A series whose lock another process holds, for `timeout` seconds at least, is left alone: whoever holds
     it is alive and settles its own, and what is left after that the next to come settles. What a run left
@@ -130,7 +131,11 @@ def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
     check_log(store)
     said = _remove_foreign_log(store) + settle_leftovers(store)
     for series in _series_names(store):
-        begun = _unfinished(store, series) or unsettled_withdrawals(store, series)
+        begun = (
+            _unfinished(store, series)
+            or unsettled_withdrawals(store, series)
+            or unsettled_purges(store, series)
+        )
         if not begun and not announcements_missing(store, series):
             continue
         try:
@@ -158,6 +163,7 @@ def _remove_foreign_log(store: ReleaseStore) -> list[str]:
 def _settle_series(store: ReleaseStore, series: str) -> list[str]:
     said = _recover_series(store, series)
     said += settle_withdrawals(store, series)
+    said += settle_purges(store, series)
     missing = announcements_missing(store, series)
     if missing:
         outdated = outdated_catalog(store)
@@ -177,6 +183,7 @@ def unsettled(store: ReleaseStore) -> list[str]:
         left += [f"{one.candidate_id}: its publication was interrupted" for one in _unfinished(store, series)]
         withdrawn = unsettled_withdrawals(store, series)
         left += [f"{one.release_id}: is withdrawn, but was not taken down" for one in withdrawn]
+        left += [f"{name}: is purged, but its rows are there" for name in unsettled_purges(store, series)]
         missing = announcements_missing(store, series)
         left += [f"{path.relative_to(store.root)}: is missing or out of date" for path in missing]
     outdated = outdated_catalog(store)

@@ -18,7 +18,13 @@ from release_store.db.classes import class_numbers, classes_digest
 from release_store.protocol.names import PACKAGE
 from release_store.protocol.overrides import files_as_judged, override_mark_error
 from release_store.protocol.strict_json import read_json
-from release_store.publishing.public_files import MANIFEST, differing_files, file_errors, kept_folder
+from release_store.publishing.public_files import (
+    MANIFEST,
+    differing_files,
+    file_errors,
+    kept_folder,
+    without_rows,
+)
 from release_store.records import CandidateRecord, CandidateState, Release
 from release_store.verification.view import Batch, VerificationContext, batches, run_check, same
 
@@ -85,7 +91,8 @@ def _files(view: VerificationContext, release: Release) -> list[Finding]:
     """The release's folder holds its files as they were published, and nothing else."""
     name = release.release_id
     folder = kept_folder(view.root, release)
-    findings = [Finding(f"{name}/{file}", what) for file, what in file_errors(folder, release.files).items()]
+    files = without_rows(release) if name in view.log.purged else release.files
+    findings = [Finding(f"{name}/{file}", what) for file, what in file_errors(folder, files).items()]
     if folder.is_dir():
         foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
         findings += [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
@@ -111,7 +118,7 @@ def _mark(view: VerificationContext, batch: Batch, release: Release) -> list[Fin
     if not release.overridden:
         return []
     folder, name = kept_folder(view.root, release), release.release_id
-    if differing_files(folder, release.files):
+    if differing_files(folder, without_rows(release)):
         return []  # found already
     manifest = read_json((folder / MANIFEST).read_bytes())
     findings = []

@@ -16,7 +16,7 @@ from release_store.records import CandidateState as C
 from release_store.verification.view import Batch, VerificationContext, batches, run_check
 
 _WAITS = frozenset({C.AWAITING_APPROVAL, C.APPROVED, C.PUBLISHING})
-_ENDED = frozenset({C.BLOCKED, C.STALE, C.EXPIRED})  # until somebody overrides, or has it judged again
+_ENDED = frozenset({C.BLOCKED, C.STALE, C.EXPIRED, C.REJECTED, C.FAILED})  # until somebody purges them
 _GONE = "is missing"
 
 
@@ -24,7 +24,9 @@ def check_staged_files(view: VerificationContext) -> list[Finding]:
     """The staged files of a candidate are those that were judged, and its report the one that was written."""
     findings: list[Finding] = []
     records = {
-        one.candidate_id: one for one in queries.candidates(view.con) if one.state in {*_WAITS, *_ENDED}
+        one.candidate_id: one
+        for one in queries.candidates(view.con)
+        if one.state in {*_WAITS, *_ENDED} and one.candidate_id not in view.log.purged
     }
     for ids in batches(list(records)):
         batch = Batch(view.con, ids)
@@ -44,10 +46,8 @@ def _files(view: VerificationContext, batch: Batch, record: CandidateRecord) -> 
     if waits and REPORT not in logged and (folder / REPORT).is_file():
         view.note(f"{name}/{REPORT}", "was not compared: the log has no digest of it")
     gone = [file for file, what in wrong.items() if what == _GONE]
-    if not waits and gone:  # taken away: nobody can override it, or have it judged again
-        lacks = f"is {record.state}, and lacks {', '.join(gone)}"
-        view.note(name, f"{lacks}, so nobody can override it or judge it again")
-        wrong = {file: what for file, what in wrong.items() if file not in gone}
+    if not waits:
+        wrong |= dict.fromkeys(gone, f"{_GONE}, and no purge removed it")
     elif wanted and len(gone) == len(wanted):
         return [Finding(name, "its folder of staged files is missing")]
     wrong |= {

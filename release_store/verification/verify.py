@@ -31,6 +31,7 @@ from release_store.verification.checkpoints import (
 )
 from release_store.verification.places import check_places
 from release_store.verification.public import check_folders
+from release_store.verification.purges import check_purges
 from release_store.verification.releases import check_release_files
 from release_store.verification.rows_and_log import ROW_CHECKS
 from release_store.verification.staged_files import check_staged_files
@@ -140,6 +141,7 @@ def _public(view: VerificationContext) -> list[Finding]:
     findings = check_release_files(view, releases)
     findings += run_check("checkpoints", check_checkpoints, view, releases)
     findings += run_check("releases", check_folders, view, releases)
+    findings += run_check("purged", check_purges, view, releases)
     findings += run_check("superseded", check_superseded, view.root, view.con, releases)
     return findings + run_check("withdrawn", check_withdrawals, view.root, view.con, releases)
 

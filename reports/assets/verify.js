@@ -5,8 +5,9 @@
 (() => {
 const OWN = ["evidence.json", "checkpoint.json", "newest-checkpoint.json", "public-key.pem", "policy.json"];
 const [EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY] = OWN;
-const UNREAD = ["README.txt", "verify_evidence.py"]; // no evidence, but whole
+const [README, SCRIPT] = ["README.txt", "verify_evidence.py"]; // no evidence, but as they were written
 const [RELEASE, MANIFEST, PACKAGE, REPORT] = ["release/", "manifest.json", "datapackage.json", "report.html"];
+const WITHOUT_ROWS = [MANIFEST, PACKAGE]; // files of a release that hold no cell of its rows
 const SIGNED = ["at", "head", "public_key", "size", "store_id"];
 const BINDING = ["candidate_digest", "policy_digest", "history_head"];
 const DECISION = ["decision", "by", "reason", "at", ...BINDING];
@@ -262,6 +263,13 @@ class Bundle {
     const [before, found] = [optional(judged_again, "judged_again"), [...later, candidate]];
     return Object.keys(before).length ? this.candidates(text(before.of), found) : found;
   }
+
+  /** Return how the release stands by the last event that a checkpoint signs, if one says it. */
+  state() {
+    const signed = this.events.filter(({ number }) => number <= whole(this.newest.size));
+    const said = signed.map(({ payload }) => payload).filter(({ release }) => release === this.release);
+    return said.findLast((one) => "release_state" in one)?.release_state;
+  }
 }
 
 const readHash = (found) => (isHash(found) ? unhex(found) : fail("a proof holds what is not a hash"));
@@ -290,16 +298,22 @@ async function readBundle(blob, trusted, kept, say, progress) {
     return found;
   };
   const document = async (name) => object(readJson(await bytes(name)), name);
+  const script = members.has(SCRIPT) ? hex(await sha256(await bytes(SCRIPT, LARGEST_FILE))) : null;
+  if (script && ![WRITTEN.script, ...WRITTEN.earlier].includes(script)) say(SCRIPT, NOT_OUR_SCRIPT);
+  const readme = members.has(README) ? await readmeDigest(await bytes(README)) : null;
+  if (readme !== null && !WRITTEN.readmes.includes(readme)) say(README, NOT_OUR_TEXT);
   const manifest = await document(RELEASE + MANIFEST);
-  const published = [...Object.keys(object(manifest.files)), MANIFEST];
-  const wanted = new Set([...OWN, ...UNREAD, ...published.map((name) => RELEASE + name)]);
+  const named = [...Object.keys(object(manifest.files)), MANIFEST];
+  // Rows may be left out of the bundle of a release that was withdrawn, which the log must say.
+  const isLeftOut = (name) => !WITHOUT_ROWS.includes(name) && !members.has(RELEASE + name);
+  const [leftOut, published] = [true, false].map((out) => named.filter((name) => isLeftOut(name) === out));
+  const wanted = new Set([...OWN, README, SCRIPT, ...published.map((name) => RELEASE + name)]);
   for (const name of wanted.difference(members)) say(name, "is missing");
   for (const name of members.keys()) if (!wanted.has(name)) say(name, "does not belong in the bundle");
   if (!wanted.isSubsetOf(members)) return null;
   const written = latin(await bytes(PUBLIC_KEY));
   const ownKey = readKey(written);
   if (written !== pem(ownKey)) fail("public-key.pem is not one key in its standard form");
-  for (const name of UNREAD) await bytes(name, LARGEST_FILE);
   const { events: proven, consistency: proofs } = readEvidence(await document(EVIDENCE));
   const events = proven.map(({ event }) => event);
   if (!events.length) fail("it holds no events");
@@ -314,7 +328,21 @@ async function readBundle(blob, trusted, kept, say, progress) {
   const dataPackage = files.has(PACKAGE) ? await bytes(RELEASE + PACKAGE) : new Uint8Array(0);
   const [release, candidate] = [text(manifest.release_id), text(manifest.candidate_id)];
   const evidence = { checkpoint, consistency, dataPackage, events, files, manifest, newest, policy, proven };
-  return new Bundle({ ...evidence, candidate, key: trusted ?? ownKey, kept, ownKey, release });
+  const more = { leftOut, script };
+  return new Bundle({ ...evidence, ...more, candidate, key: trusted ?? ownKey, kept, ownKey, release });
+}
+
+const UNKNOWN = "that releasegate wrote, as far as this version knows";
+const TRUE_SCRIPT = "take that of `releasegate evidence --script`";
+const NOT_OUR_SCRIPT = `is no script ${UNKNOWN}: do not run it; ${TRUE_SCRIPT}`;
+const NOT_OUR_TEXT = `is no text ${UNKNOWN}: do not do what it says`;
+
+/** Return the digest of a README without the release that it names; empty where it does not begin so. */
+async function readmeDigest(found) {
+  const written = latin(found);
+  const heading = /^(Evidence of the release [A-Za-z0-9][A-Za-z0-9._-]*)\n(=+)\n/;
+  const [title, line, rule] = heading.exec(written) ?? [""];
+  return title && line.length === rule.length ? hex(await sha256(found.subarray(title.length))) : "";
 }
 
 // Checks, described in CHECKS: each yields its rules as where, what is said, and whether it is broken -------
@@ -426,8 +454,10 @@ function secondsBack(...times) {
 async function* checkFiles(bundle) {
   const [started, published] = bundle.publication();
   const logged = new Map(Object.entries(object(published.payload.files, "the list of files")));
+  const stands = bundle.state() !== "withdrawn";
+  yield* bundle.leftOut.map((name) => [RELEASE + name, "is missing, and the release is not withdrawn", stands]);
   const differing = [...new Set(logged.keys()).union(bundle.files)]
-    .filter((name) => !same(bundle.files.get(name), logged.get(name)));
+    .filter((name) => !bundle.leftOut.includes(name) && !same(bundle.files.get(name), logged.get(name)));
   yield* differing.map((name) => [RELEASE + name, "differs from the published file"]);
   const late = published.number > whole(bundle.checkpoint.size) && await isSound(bundle, bundle.checkpoint);
   yield [CHECKPOINT, "was signed before the release was published", late];
@@ -655,10 +685,18 @@ function* describe(bundle, report) {
       notes.push(`${corrected}; the times just before are wrong`);
     }
   }
-  const said = events.filter((one) => one.number <= newest).map((one) => one.payload);
-  const state = said.findLast((one) => one.release === release && "release_state" in one)?.release_state;
+  const state = bundle.state();
   yield [EVIDENCE, "no event says how the release stands", typeof state !== "string"];
   if (state !== "published") notes.push(`${release} was published, and is ${state} now`);
+  if (bundle.leftOut.length) {
+    const names = bundle.leftOut.toSorted().join(", ");
+    notes.push(`not in the bundle, so not looked at: ${names}; their digests are in the log`);
+  } else if (state === "withdrawn") {
+    notes.push("the bundle holds rows of a withdrawn release: do not pass them on");
+  }
+  if (WRITTEN.earlier.includes(bundle.script)) {
+    notes.push(`its script is of an earlier releasegate and may check less; ${TRUE_SCRIPT}`);
+  }
   for (const { number, actor, payload } of bundle.of(...ACTS.keys())) {
     const { method = null } = optional(payload.proof, "a proof");
     const named = `event ${number}, the decision of ${actor},`;
@@ -677,7 +715,7 @@ function* describe(bundle, report) {
 }
 
 // The whole -------------------------------------------------------------------------------------------------
-const READING = "The file is a complete bundle: every member once, nothing else, all evidence can be read.";
+const READING = "The file is a complete bundle: each member once and as written, all evidence can be read.";
 const CHECKS = [
   [PUBLIC_KEY, checkKeys, "The key in the bundle is the trusted key and the first key of the store."],
   [CHECKPOINT, checkCheckpoints, "The trusted key signed both checkpoints; the newest continues the log."],

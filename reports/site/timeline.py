@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from policy.text import number_of
+from release_store.audit.replay import purged_in
+from release_store.protocol.names import PURGED
 from release_store.records import GateResult, Validation, Verdict
 from release_store.summary import Summary
 from reports.pages import number
@@ -51,6 +53,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "input.refused": ("input refused", "bad"),
     "input.missing": ("input missing", "bad"),
     "series.audited": ("review", "open"),
+    "series.purged": ("rows removed", "open"),
 }
 
 
@@ -160,6 +163,8 @@ class TimelineBuilder:
             detail = _unmet(validation) if validation else ""
         elif row[3] == "series.audited":
             detail = _reviewed(payload_of(row))
+        elif row[3] == PURGED:
+            detail = ", ".join(purged_in(payload_of(row)))
         elif row[3] == "candidate.staged":
             detail = _made(payload_of(row))
         return Entry(

@@ -1,7 +1,7 @@
 """Judge what was published by the gates of today, each release against those before it.
 
 Everything is read from the published files; what the history keeps of their classes is used only where no
-policy tells how to read a file.
+policy tells how to read a file, or where its rows were purged.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Publication:
     people: PersonHashes | None = None
     overridden: frozenset[str] = frozenset()  # the gates that administrators overrode to publish it
     key: bytes | None = field(default=None, repr=False)  # of people
+    purged: bool = False  # its rows are gone: only the history knows its classes
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ class Review:
 
     @property
     def passes(self) -> bool:
-        """Whether some gate could be asked, and each that could passed or was overridden."""
-        return not self.not_passed and len(self.results) > len(self.not_run)
+        """Whether some gate could be asked, unless its rows are gone, and each passed or was overridden."""
+        return self.publication.purged or (not self.not_passed and len(self.results) > len(self.not_run))
 
 
 def _excused(one: GateResult) -> bool:
@@ -111,6 +112,10 @@ def review(
 
         tell(0.0, "its classes")
         classes = _own_classes(one)
+        if one.purged:
+            found.append(Review(one, policy or one.policy, False, ()))
+            earlier.append((one.release_id, classes))
+            continue
         before = [each.period for each in publications[:number]]
         by = policy or one.policy
         try:
@@ -145,8 +150,8 @@ def review(
 
 
 def _own_classes(one: Publication) -> EquivalenceClasses:
-    """Read a release's classes from its file by its own policy; without one, take the history's."""
-    if one.policy is not None:
+    """Read a release's classes from its file by its own policy; without either, take the history's."""
+    if one.policy is not None and not one.purged:
         return _classes(one, one.policy)
     if one.kept_classes is None:
         raise VerificationFailed(one.unreadable, where=one.release_id)

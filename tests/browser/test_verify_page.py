@@ -142,6 +142,13 @@ def test_overridden_withdrawn_and_superseded_releases_verify(
         assert said in notes
 
 
+def test_a_bundle_of_an_earlier_script_verifies(opened: webdriver.Chrome, tmp_path: Path) -> None:
+    earlier = Path(__file__).parents[1] / "fixtures" / "bundle_of_earlier_script.zip"
+    (told,) = agree(opened, [Case("b.zip", earlier.read_bytes())], tmp_path)
+    assert told["verified"]
+    assert any("its script is of an earlier releasegate" in note for note in told["notes"])
+
+
 # What is altered -------------------------------------------------------------------------------------------
 
 

@@ -43,7 +43,7 @@ from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from services.questions import answer, ask
 from tests.faults.small_work import assessed, people_in, published
-from tests.support.at_work import decide, key_of, withdraw, write_people
+from tests.support.at_work import decide, key_of, purge, withdraw, write_people
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
 LEFT_OUT = {"policy": {"first_seen"}, "store_info": {"name"}, "validation": {"at_utc"}}
@@ -70,7 +70,14 @@ TABLES = (
     "person_values",
 )
 QUESTIONS = ("question.asked", "question.answered")
-WORDS = ("decision.approve", "decision.reject", "decision.override", "release.withdrawn", *QUESTIONS)
+WORDS = (
+    "decision.approve",
+    "decision.reject",
+    "decision.override",
+    "release.withdrawn",
+    "series.purged",
+    *QUESTIONS,
+)
 LETTERS = 'abcxyz0189 -:T{}[]",.\\\né'
 
 
@@ -112,6 +119,7 @@ def make(folder: Path) -> Kept:
     withdraw(store, "shop-2024-r1", by="eve", reason="a column was not to be public")
     rejected = assessed(store, "ward", "2024", approvers=1, figures=False)
     decide(store, rejected.candidate_id, "reject", by="bob", reason="not yet")
+    purge(store, "ward", by="eve", reason="kept for long enough")
     assessed(store, "ward", "2025", approvers=1, people=people_in("ann", "fay"))
     held_back = assessed(store, "ward", "2026", passes=False)
     for name in ("bob", "cyd"):
@@ -321,6 +329,20 @@ def foreign_content(root: Path, rng: random.Random) -> str:
         path.rename(root / "elsewhere")
         path.symlink_to(root / "elsewhere")
     return f"{way}: {path.relative_to(root)}"
+
+
+def rows_where_they_do_not_belong(root: Path, rng: random.Random) -> str:
+    """Remove rows of a candidate that nobody purged, or bring some back of one that was."""
+    kept = ("clinic-2025-c1", "shop-2024-c1", "ward-2025-c1")
+    path = (
+        root / "candidates" / rng.choice([*kept, "ward-2024-c1"]) / rng.choice(["data.csv", "data.parquet"])
+    )
+    if path.exists():
+        path.unlink()
+    else:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("a row")
+    return str(path.relative_to(root))
 
 
 def resigned(root: Path, rng: random.Random) -> str:
@@ -590,6 +612,7 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
     "a question rewritten by who has the store's key": (question_rewritten, 2),
     "a checkpoint in another's place": (checkpoint_misplaced, 1),
     "foreign content": (foreign_content, 2),
+    "rows where they do not belong": (rows_where_they_do_not_belong, 1),
 }
 
 

@@ -37,6 +37,7 @@ from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.log import check_chain
 from release_store.db.connection import DATABASE
+from release_store.protocol.names import PURGED
 from release_store.publishing.public_files import differing_files, kept_folder, release_folder
 from release_store.publishing.publication import recover
 from release_store.publishing.recovery import leftovers
@@ -44,9 +45,10 @@ from release_store.records import CandidateState, Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults.small_work import assessed, published
-from tests.support.at_work import decide, withdraw, write_people
+from tests.support.at_work import decide, purge, withdraw, write_people
 
 APPROVED, WAITING, PUBLISHED = "clinic-2025-c1", "ward-2025-c1", "clinic-2024-r1"
+REJECTED = "pool-2025-c1"
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Killed:
 
 
 def make(folder: Path) -> None:
-    """Make in `folder` a store of one release, an approved candidate, and one that waits for approval.
+    """Make in `folder` a store of one release, and candidates: approved, waiting for approval, and rejected.
 
     Its key, and the checkpoint that is kept beside that, go with every copy.
     """
@@ -85,6 +87,8 @@ def make(folder: Path) -> None:
     published(store, assessed(store, "clinic", "2024").candidate_id)
     assert assessed(store, "clinic", "2025").candidate_id == APPROVED
     assert assessed(store, "ward", "2025", approvers=1).candidate_id == WAITING
+    assert assessed(store, "pool", "2025", approvers=1).candidate_id == REJECTED
+    decide(store, REJECTED, "reject", by="bob", reason="not yet")
 
 
 def run(store: ReleaseStore) -> None:
@@ -147,12 +151,24 @@ def complete_take_down(store: ReleaseStore) -> None:
         take_down(store)
 
 
+def purge_rows(store: ReleaseStore) -> None:
+    """Remove the rows of the rejected candidate."""
+    purge(store, "pool", by="bob", reason="kept for long enough")
+
+
+def complete_purge_rows(store: ReleaseStore) -> None:
+    """Purge again unless it is purged."""
+    if REJECTED not in store.purged():
+        purge_rows(store)
+
+
 ACTIONS = {
     "run": Action(run, complete_run, (audit, "append", 3)),  # the candidate is staged, its gates are not kept
     "approve": Action(approve, complete_approve, (os, "rename", 1)),  # begun, and nothing is public
     "publish": Action(publish, complete_publish, (audit, "append", 2)),  # public, and not kept as a release
     "revise": Action(revise, complete_revise, (os, "replace", 3)),  # released, and not all is announced
     "withdraw": Action(take_down, complete_take_down, (os, "rename", 1)),  # withdrawn, and still public
+    "purge": Action(purge_rows, complete_purge_rows, (os, "rmdir", 1)),  # purged, and its folder is there
 }
 
 
@@ -264,7 +280,7 @@ def looked_at(
     wrong += [f"completed: {one}" for one in found_wrong(store)]
     if store.events()[: len(after)] != after:
         wrong.append("completion changed the log")
-    end = "release.taken_down" if name == "withdraw" else "release.published"
+    end = {"withdraw": "release.taken_down", "purge": PURGED}.get(name, "release.published")
     if not any(event.action == end for event in store.events()[len(_template_log(folder)) :]):
         wrong.append(f"completed, and there is no {end}")
     return Killed(number, name, part, died, ", ".join(sorted(states)), tuple(said), tuple(wrong))
@@ -316,7 +332,7 @@ def _tell_commits(seen: Path) -> None:
     """Let every transaction of this process write the log's size to `seen` right after its commit."""
     from release_store import store
     from release_store.db import connection
-    from release_store.publishing import publication, withdrawal
+    from release_store.publishing import publication, purge, withdrawal
 
     told = seen.open("a", encoding="utf-8", buffering=1)
     transaction = connection.transaction
@@ -328,7 +344,7 @@ def _tell_commits(seen: Path) -> None:
             size = audit.log_head(con)[0]
         told.write(f"{size}\n")
 
-    for module in (publication, store, withdrawal):
+    for module in (publication, purge, store, withdrawal):
         module.transaction = told_transaction  # type: ignore[attr-defined]
 
 

@@ -378,6 +378,7 @@ def test_one_sentence_says_what_passes_and_what_was_not_run(
         "not_passed": [],
         "overridden": [],
         "override": None,
+        "purged": False,
         "passes": True,
     }
     said = []

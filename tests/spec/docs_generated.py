@@ -62,6 +62,8 @@ def permissions() -> str:
         states = [state for state in (*CandidateState, *ReleaseState) if may(act, state)]
         kind = "candidate" if all(isinstance(state, CandidateState) for state in states) else "release"
         when = ", ".join(f"`{state}`" for state in states) or "none: it makes a new one"
+        if act is Act.PURGE:
+            kind = "candidate or release"
         if act is Act.CLOCK:
             kind, when = "log", "its last event is ahead of the clock"
         roles = " or ".join(f"`{role}`" for role in sorted(ROLES[act]))

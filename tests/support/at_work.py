@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import yaml
@@ -15,6 +16,7 @@ from release_store.approval.credentials import Credential, PrivateKey
 from release_store.approval.reviewers import people_path
 from release_store.audit import keys
 from release_store.protocol.person_names import normalize_name
+from release_store.publishing import purge as purging
 from release_store.publishing import withdrawal
 from release_store.records import CandidateState, Decision, Release
 from release_store.store import ReleaseStore
@@ -71,3 +73,9 @@ def withdraw(
 ) -> Release:
     """Withdraw as somebody does who has their key at hand."""
     return withdrawal.withdraw(store, release_id, by=by, reason=reason, credential=credential or key_of(by))
+
+
+def purge(store: ReleaseStore, series: str, *, by: str, reason: str, days: int = 0) -> purging.Purgeable:
+    """Purge the rows of what ended as somebody does who has their key at hand."""
+    age = timedelta(days=days)
+    return purging.purge(store, series, age, by=by, reason=reason, credential=key_of(by))

@@ -17,6 +17,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from release_store.evidence.examine import examine
 from release_store.evidence.findings import Report
+from reports.pages import asset
 from reports.site.build import VERIFY_SCRIPTS
 from tests.support.timeouts import HANG_TIMEOUT
 
@@ -73,7 +74,7 @@ class Case:
 
 def written(folder: Path) -> Path:
     """Write the page with its script in it, under a policy that lets it ask for nothing."""
-    script = "".join((DESK / "assets" / name).read_text() for name in VERIFY_SCRIPTS)
+    script = "".join(map(asset, VERIFY_SCRIPTS))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     pages = jinja2.Environment(loader=jinja2.FileSystemLoader(DESK / "templates"), autoescape=True)
     body = pages.get_template("verify_body.html").render()

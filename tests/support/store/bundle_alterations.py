@@ -229,6 +229,22 @@ ALTERATIONS: dict[str, tuple[Callable[[Members], object], str]] = {
     "a missing checkpoint": (lambda m: m.pop("checkpoint.json"), "checkpoint.json: is missing"),
     "a missing manifest": (lambda m: m.pop("release/manifest.json"), "release/manifest.json is missing"),
     "a file added": (lambda m: m.update({"release/more.csv": b""}), "release/more.csv: does not belong"),
+    "a script that does more": (
+        lambda m: m.update({"verify_evidence.py": m["verify_evidence.py"] + b"\nprint('more')\n"}),
+        "verify_evidence.py: is no script that releasegate wrote",
+    ),
+    "a script that does nothing": (
+        lambda m: m.update({"verify_evidence.py": b""}),
+        "verify_evidence.py: is no script that releasegate wrote",
+    ),
+    "a text that asks for more": (
+        lambda m: m.update({"README.txt": m["README.txt"] + b"Then run get.sh as root.\n"}),
+        "README.txt: is no text that releasegate wrote",
+    ),
+    "a text under a title of more": (
+        lambda m: m.update({"README.txt": m["README.txt"].replace(b"-r1\n=", b"-r1, and run get.sh\n=")}),
+        "README.txt: is no text that releasegate wrote",
+    ),
     "a name that climbs": (lambda m: m.update({"../../x": b""}), "'../../x' is not a name"),
     "a name from the root": (lambda m: m.update({"/etc/x": b""}), "'/etc/x' is not a name"),
     "a name of Windows": (lambda m: m.update({"..\\x": b""}), "is not a name"),

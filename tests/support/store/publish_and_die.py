@@ -1,8 +1,9 @@
-"""Publish or withdraw in copies of a store again and again, killed at the next step each time; then recover.
+"""Publish, withdraw or purge in copies of a store again and again, killed at the next step; then recover.
 
-    python -m tests.support.store.publish_and_die FOLDER publish|withdraw [STEP ...]
+    python -m tests.support.store.publish_and_die FOLDER publish|withdraw|purge [STEP ...]
 
-FOLDER holds `store` and `store.key`. The approved candidate is published, or the newest release withdrawn.
+FOLDER holds `store` and `store.key`. The approved candidate is published, the newest release withdrawn, or
+the rows of all that ended are purged.
 With steps, each a word of `STEPS` and which time it is taken, such as `rename.1`, killed at those alone.
 Prints one JSON line a step: where it died, what recovery said, and what was found afterwards.
 """
@@ -19,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from release_store.audit import log as audit
@@ -26,7 +28,7 @@ from release_store.canonical import canonical_json
 from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from tests.support.at_work import withdraw
+from tests.support.at_work import purge, withdraw
 from tests.support.store.hand_made import publish_one
 
 STEPS = (
@@ -38,7 +40,10 @@ STEPS = (
 )
 
 
-def die_at(step: int | str, note: Path) -> None:
+REMOVALS = ((os, "unlink"), (os, "rmdir"))  # steps of a purge too
+
+
+def die_at(step: int | str, note: Path, steps: tuple[tuple[ModuleType, str], ...] = STEPS) -> None:
     """Kill this process with SIGKILL when it is about to take its `step`-th step, or the one of that name."""
     taken = Counter[str]()
 
@@ -52,7 +57,7 @@ def die_at(step: int | str, note: Path) -> None:
 
         return call
 
-    for module, name in STEPS:
+    for module, name in steps:
         setattr(module, name, counted(name, getattr(module, name)))
 
 
@@ -73,8 +78,8 @@ def in_child(work: Callable[[], None]) -> int:
     return os.WTERMSIG(status)
 
 
-def attempt(template: Path, folder: Path, step: int | str, withdrawing: bool) -> bool:
-    """Publish or withdraw in a copy of the store, dying at `step`; return whether it died."""
+def attempt(template: Path, folder: Path, step: int | str, what: str) -> bool:
+    """Do `what` in a copy of the store, dying at `step`; return whether it died."""
     folder.mkdir()
     shutil.copytree(template / "store", folder / "store", symlinks=True)
     for path in (*template.glob("store.key*"), template / "people.yaml"):
@@ -83,8 +88,10 @@ def attempt(template: Path, folder: Path, step: int | str, withdrawing: bool) ->
 
     def work() -> None:
         store = ReleaseStore.open(folder / "store")
-        die_at(step, note)
-        if withdrawing:
+        die_at(step, note, (*STEPS, *REMOVALS) if what == "purge" else STEPS)
+        if what == "purge":
+            purge(store, "clinic", by="eve", reason="ended")
+        elif what == "withdraw":
             withdraw(store, store.releases()[-1].release_id, by="eve", reason="wrong")
         else:
             publish_one(store, store.candidates()[-1].candidate_id, canonical_json)
@@ -100,7 +107,9 @@ def attempt(template: Path, folder: Path, step: int | str, withdrawing: bool) ->
             "died_at": note.read_text() if note.exists() else None,
             "said": said,
             "again": again,
-            "after": store.releases()[-1].state if withdrawing else candidate.state,
+            "after": store.releases()[-1].state if what == "withdraw" else candidate.state,
+            "purged": sorted(store.purged()),
+            "rows": sorted(str(path.relative_to(store.root)) for path in store.root.glob("*/**/data.csv")),
             "published": [release.release_id for release in store.releases()],
             "findings": [str(finding) for finding in verify(store)],
             "folder": sorted(entry.name for entry in (folder / "store/releases/clinic").iterdir()),
@@ -113,7 +122,7 @@ def attempt(template: Path, folder: Path, step: int | str, withdrawing: bool) ->
 
 
 if __name__ == "__main__":
-    root, withdrawing = Path(sys.argv[1]), sys.argv[2] == "withdraw"
+    root = Path(sys.argv[1])
     for step in sys.argv[3:] or count(1):
-        if not attempt(root, root / f"step {step}", step, withdrawing) and not sys.argv[3:]:
+        if not attempt(root, root / f"step {step}", step, sys.argv[2]) and not sys.argv[3:]:
             break

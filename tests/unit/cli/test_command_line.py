@@ -58,6 +58,7 @@ RECORD_KEYS = {
     "summary",
     "files",
     "folder",
+    "purged_at",
     "report",
     "people",
     "gates",

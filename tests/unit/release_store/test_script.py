@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import sys
 from importlib import import_module
@@ -12,6 +13,8 @@ import pytest
 
 from policy.errors import StoreError
 from release_store.evidence import script as generator
+from release_store.evidence.examine import examine
+from release_store.evidence.known import EARLIER_SCRIPTS
 from release_store.evidence.script import MODULES, script
 
 
@@ -32,6 +35,24 @@ def test_every_rule_stands_in_it_as_in_its_module() -> None:
         for one in own:
             if one.__module__ == module.__name__:
                 assert inspect.getsource(one) in text
+
+
+# The digest of the script that is written now. Where it changes, add the digest that stands here to
+# `EARLIER_SCRIPTS`, if a bundle may have been written with it, and put the new one here.
+THIS_SCRIPT = "ce9e25bb4961bb1db01138b0e80051204a4dd740c767db23d2698bc47d06d8ce"
+EARLIER_BUNDLE = Path(__file__).parents[2] / "fixtures" / "bundle_of_earlier_script.zip"
+
+
+def test_the_digest_of_the_script_is_known_to_those_that_come_after_it() -> None:
+    assert hashlib.sha256(script()).hexdigest() == THIS_SCRIPT
+    assert THIS_SCRIPT not in EARLIER_SCRIPTS
+
+
+def test_a_bundle_of_an_earlier_script_verifies_with_a_note() -> None:
+    report = examine(EARLIER_BUNDLE)
+    assert report.findings == []
+    assert report.summary.endswith("; no tampering found")
+    assert [note for note in report.notes if "its script is of an earlier releasegate" in note]
 
 
 def test_a_name_of_two_modules_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
