@@ -85,10 +85,19 @@ def _truth(loader: StrictLoader, node: yaml.ScalarNode) -> bool:
     return found
 
 
+def _text(loader: StrictLoader, node: yaml.ScalarNode) -> str:
+    """Read a text; two escapes that are the halves of one character, as JSON has them, are that character."""
+    written: str = loader.construct_scalar(node)
+    try:
+        return written.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise _at(node, "a text has half of a surrogate pair") from None
+
+
 _READ = {
     yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG: _mapping,
     yaml.resolver.BaseResolver.DEFAULT_SEQUENCE_TAG: yaml.SafeLoader.construct_yaml_seq,
-    yaml.resolver.BaseResolver.DEFAULT_SCALAR_TAG: yaml.SafeLoader.construct_yaml_str,
+    yaml.resolver.BaseResolver.DEFAULT_SCALAR_TAG: _text,
     f"{_TAG}null": yaml.SafeLoader.construct_yaml_null,
     f"{_TAG}bool": _truth,
     _INT: _number,
@@ -119,6 +128,9 @@ def load_yaml(text: str) -> Any:
             return None
         _check_size(node)
         return loader.construct_document(node)
+    except (ValueError, OverflowError):  # of chr, for a number beyond Unicode
+        problem = "a text has an escape that is no character"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
     finally:
         loader.dispose()
 

@@ -154,7 +154,7 @@ def _check_origin(origin: str) -> None:
 
 
 def _check_certificate(certificate: Path, key: Path) -> None:
-    """Raise UsageError for files that TLS cannot use, a key that all accounts read, and dates that are over."""
+    """Raise UsageError for files that TLS cannot use, a key that all read, and dates that are over."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
         own = x509.load_pem_x509_certificates(certificate.read_bytes())[0]

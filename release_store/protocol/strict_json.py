@@ -29,8 +29,8 @@ def same(one: Any, other: Any) -> bool:
 def read_json(data: bytes) -> Any:
     """Return the JSON in `data`; 1.0 is 1, as in canonical JSON.
 
-    Raises ValueError for a name that stands twice, for NaN, Infinity and what a double does not hold, for half
-    of a surrogate pair, and for more than 100 arrays and objects within each other.
+    Raises ValueError for a name that stands twice, for NaN, Infinity and what a double does not hold, for
+    half of a surrogate pair, and for more than 100 arrays and objects within each other.
     """
     value = json.loads(
         data.decode(),

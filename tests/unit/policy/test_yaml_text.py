@@ -28,7 +28,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12) | s
 
 
 def said(text: str) -> str:
-    """Return what is said of a text that is refused."""
+    """Return what is said of a text that is refused, and in which line."""
     with pytest.raises(yaml.YAMLError) as caught:
         load_yaml(text)
     return yaml_finding(caught.value)
@@ -81,6 +81,7 @@ def test_no_limit_of_a_policy_is_another_than_is_written() -> None:
         ("=", "="),
         ("1e3", "1e3"),  # a field that takes a number reads it as one
         ("{<<: {a: 1}, b: 2}", {"a": 1, "b": 2}),
+        (r'"\ud83d\ude00\ufffd"', "\U0001f600\ufffd"),  # as JSON writes it
     ],
 )
 def test_what_has_one_meaning_is_read_so(written: str, read: object) -> None:
@@ -98,6 +99,10 @@ def test_what_has_one_meaning_is_read_so(written: str, read: object) -> None:
         ("a: !!set {b}", None),
         ("a: !!omap [b: 1]", None),
         ("{1: a, true: b}", "the field 'True' stands twice"),
+        (r'a: "\ud800"', "a text has half of a surrogate pair"),
+        (r'{"\ude00\ud83d": 1}', "a text has half of a surrogate pair"),
+        (r'a: "\UFFFFFFFF"', "a text has an escape that is no character"),
+        (r'a: "\U00110000"', "a text has an escape that is no character"),
         ("a: 12:30", "YAML reads a number to base 60 here: put it in quotes if it is a text"),
     ],
 )
