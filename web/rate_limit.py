@@ -35,7 +35,7 @@ class RateLimit:
         """
         now = self._clock()
         with self._lock:
-            times = self._times[client] = self._times.pop(client, None) or deque()  # now the last in order
+            times = self._times[client] = self._times.pop(client, deque())  # now the last in order
             if len(self._times) > _MOST_CLIENTS:
                 del self._times[next(iter(self._times))]
             while times and times[0] <= now - self.rate.seconds:
