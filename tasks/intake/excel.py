@@ -18,7 +18,7 @@ from policy.errors import InputError, UsageError
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.rows import Rows, chosen_part
 from tasks.intake.sealed import CHUNK, HARMLESS_BYTES, LARGEST_RATIO, SealedFile
-from tasks.intake.sheet import HINT_SAVE, Cells, Sheet
+from tasks.intake.sheet import HINT_SAVE, Cells, SheetXml
 
 LARGEST_WORKBOOK = 2 << 30  # bytes, unpacked
 MOST_PARTS = 10_000
@@ -41,7 +41,7 @@ def excel_rows(table: SealedFile, sheet: str | None, alias: str, prefix: str = "
 
     Formulas give the values that were saved with them; rows without a value are left out, hidden rows are
     not. Raises UsageError without the extra `excel`, and InputError for what is no such workbook, is too
-    large, or has a cell beside the columns of row 1; as `Sheet.rows`, too. No message holds a cell.
+    large, or has a cell beside the columns of row 1; as `SheetXml.rows`, too. No message holds a cell.
     """
     load_workbook = _reader()
     parts = _unpacked(table)
@@ -50,9 +50,9 @@ def excel_rows(table: SealedFile, sheet: str | None, alias: str, prefix: str = "
         found = sheets[chosen_part([*sheets], sheet, alias, "sheet", table.shown, prefix)]
         xml = parts[found._worksheet_path]
         times, durations = workbook._date_formats, workbook._timedelta_formats
-        sheet_read = Sheet(xml, found._shared_strings, times, durations, workbook.epoch, table.shown)
+        cells = SheetXml(xml, found._shared_strings, times, durations, workbook.epoch, table.shown)
     parts.clear()
-    rows = sheet_read.rows()
+    rows = cells.rows()
     number, header = next(rows, (1, {}))
     names = _names(header if number == 1 else {}, table.shown)
     yield Rows(names, _below(rows, len(names), table.shown))

@@ -42,7 +42,7 @@ Cells = Mapping[int, object]
 
 
 @dataclass(frozen=True)
-class Sheet:
+class SheetXml:
     """The XML of a sheet, and what its cells refer to: the workbook's texts, and which styles show a time."""
 
     xml: bytes
