@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -15,6 +16,7 @@ from cli.app import app
 from cli.process_exit import exit_process
 from flows.runtime import machine_limits
 from policy.errors import ReleaseGateError, UsageError
+from policy.text import is_valid_text
 
 _INTERRUPTED = 130
 # A command makes many objects that live as long as it does: looking among them for garbage, which Python does
@@ -26,6 +28,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
         machine_limits.check()
+        _check_words(sys.argv[1:] if args is None else args)
         code = int(get_command(app).main(args, prog_name="releasegate", standalone_mode=False) or 0)
     except _click.exceptions.UsageError as error:
         return _print_error(_usage_error(error))
@@ -38,11 +41,27 @@ def main(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, Abort):
         code = _INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            return _print_error(UsageError("the name of a file is too long", hint="Give a shorter path."))
         print(f"releasegate: unexpected error ({type(error).__name__})", file=sys.stderr)
         return 1
     if code == _INTERRUPTED:
         print("releasegate: interrupted; no partial result is visible", file=sys.stderr)
     return code
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Raise UsageError for a word of the command, or a setting of ours, that no text of ours can hold.
+
+    They name files, people and candidates, and are written to the store, to JSON and to pages.
+    """
+    hint = "Write it in UTF-8, without NUL."
+    for number, word in enumerate(words, start=1):
+        if not is_valid_text(word):
+            raise UsageError(f"word {number} of the command is no valid text", hint=hint)
+    for name, value in os.environ.items():
+        if name.startswith("RELEASEGATE_") and not (is_valid_text(value) and is_valid_text(name)):
+            raise UsageError("is no valid text", where=name, hint=hint)
 
 
 def _usage_error(error: _click.exceptions.UsageError) -> UsageError:

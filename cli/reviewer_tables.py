@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from cli.console import console, titled
 from policy.errors import UsageError
 from policy.text import number_of
+from policy.yaml_text import dump_yaml
 from release_store.approval.credentials import make_private_key, make_token
 from release_store.approval.reviewers import (
     AT_LEAST,
@@ -130,13 +130,11 @@ def add_person(
 def _appended(before: str, entry: Mapping[str, Any], path: Path) -> str:
     """Return the file's text with one person more at its end, which is read once again."""
     members = () if before == _HEAD else parse_staff(before, path).members
-    (new,) = parse_staff(yaml.safe_dump({"people": [dict(entry)]}), path).members
+    (new,) = parse_staff(dump_yaml({"people": [dict(entry)]}), path).members
     check_members([*members, new], path)
     first = _ITEM.search(before)
     indent = first[1] if first else "  "
-    block = yaml.safe_dump(
-        [dict(entry)], sort_keys=False, allow_unicode=True, default_flow_style=None, width=1000
-    )
+    block = dump_yaml([dict(entry)], default_flow_style=None, width=1000)
     joined = before if before.endswith("\n") else before + "\n"
     text = joined + "".join(f"{indent}{line}\n" for line in block.splitlines())
     try:

@@ -210,7 +210,7 @@ class DateQuasiIdentifier(CategoricalQuasiIdentifier):
     def _as_texts(cls, given: object) -> object:
         if not isinstance(given, (list, tuple)):
             return given
-        return [str(one) if isinstance(one, (int, date)) else one for one in given]
+        return [str(one) if isinstance(one, int) else one for one in given]
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

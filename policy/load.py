@@ -44,10 +44,6 @@ def parse_policy(text: str, path: Path, trusted: Trusted | None = None) -> Relea
         document = load_yaml(text)
     except yaml.YAMLError as error:
         raise PolicyError(yaml_finding(error), where=str(path), hint="Fix the YAML.") from None
-    except ValueError:  # YAML's own reader of dates gives no place
-        raise PolicyError(
-            "contains an invalid date", where=str(path), hint="Put it in quotes if it is a text."
-        ) from None
     except RecursionError:
         raise PolicyError("is nested too deeply", where=str(path), hint="Fix the YAML.") from None
     if not isinstance(document, dict):

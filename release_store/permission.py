@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from policy.errors import UsageError
+from policy.text import is_valid_text
 from release_store.protocol.person_names import is_invisible, normalize_name
 from release_store.protocol.proofs import ROLES_OF_ACTS
 
@@ -117,7 +118,7 @@ def text_problem(text: str, longest: int = LONGEST_REASON) -> str | None:
     """Return why a text that somebody typed cannot be kept as a reason or a name, or None if it can be."""
     if len(text) > longest:
         return f"is longer than {longest:,} letters"
-    if any(sign == "\0" or unicodedata.category(sign) == "Cs" for sign in text):
+    if not is_valid_text(text):
         return "has a character that is not valid text"
     return None if any(map(_is_seen, text)) else "has no visible character"
 

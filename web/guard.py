@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from web.headers import SECURITY_HEADERS
-from web.rate_limit import RateLimit
+from web.rate_limit import RateLimit, client_of
 from web.refusals import (
     BadRequest,
     ForeignHost,
@@ -71,7 +71,7 @@ class Guard:
         is_post = scope["method"] not in SAFE_METHODS
         if is_post and not self._is_own(headers):
             raise ForeignOrigin
-        client = str((scope.get("client") or ("",))[0])
+        client = client_of(str((scope.get("client") or ("",))[0]))
         limits = [self._posts if is_post else self._reads]
         if scope["path"] == LOGIN:
             limits.append(self._logins)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import ssl
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -14,9 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
+from cryptography import x509
 
 from policy.errors import UsageError
 from release_store.approval.reviewers import needed_reviewers
+from release_store.canonical import utc_now
 from web.app import make_app
 from web.connections import connection_of
 from web.settings import Settings
@@ -62,23 +65,7 @@ def serve(root: Path, address: Address, tell: Callable[[str], None]) -> None:
     listening = _listen(address)
     port = listening.getsockname()[1]
     origins = origins_of(address, port)
-    settings = Settings(root, origins)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            make_app(settings),
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            http=connection_of(settings),
-            lifespan="off",
-            timeout_keep_alive=5,
-            ssl_certfile=address.certificate,
-            ssl_keyfile=address.certificate_key,
-        )
-    )
+    server = uvicorn.Server(server_config(Settings(root, origins), address))
     tell(origins[0])
     try:
         with asyncio.Runner(loop_factory=_Loop) as runner:
@@ -87,6 +74,24 @@ def serve(root: Path, address: Address, tell: Callable[[str], None]) -> None:
         pass  # the way to stop it
     finally:
         listening.close()
+
+
+def server_config(settings: Settings, address: Address) -> uvicorn.Config:
+    """Return how the application is served."""
+    return uvicorn.Config(
+        make_app(settings),
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        http=connection_of(settings),
+        lifespan="off",
+        timeout_keep_alive=5,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=address.certificate_key,
+    )
 
 
 def check_address(address: Address) -> None:
@@ -111,7 +116,7 @@ def check_address(address: Address) -> None:
         )
     if address.origin:
         _check_origin(address.origin)
-    if address.certificate is not None:
+    if address.certificate is not None and address.certificate_key is not None:
         _check_certificate(address.certificate, address.certificate_key)
 
 
@@ -148,15 +153,27 @@ def _check_origin(origin: str) -> None:
         )
 
 
-def _check_certificate(certificate: Path, key: Path | None) -> None:
+def _check_certificate(certificate: Path, key: Path) -> None:
+    """Raise UsageError for files that TLS cannot use, a key that all read, and dates that are over."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
+        own = x509.load_pem_x509_certificates(certificate.read_bytes())[0]
+        mode = stat.S_IMODE(key.stat().st_mode)
     except (OSError, ValueError) as error:
         raise UsageError(
             f"cannot be used as a certificate with that key ({type(error).__name__})",
             where=str(certificate),
             hint="Give a PEM file with the certificate, and one with its key, which has no password.",
         ) from None
+    if mode & 0o007:
+        raise UsageError("can be read by others", where=str(key), hint=f"Run `chmod o= {key}`.")
+    first, last = own.not_valid_before_utc, own.not_valid_after_utc
+    if not first <= utc_now() <= last:
+        raise UsageError(
+            f"is valid from {first:%Y-%m-%d} to {last:%Y-%m-%d} only",
+            where=str(certificate),
+            hint="Give a certificate that is valid now: whoever clicks a warning away meets anybody.",
+        )
 
 
 def _no_password() -> str:

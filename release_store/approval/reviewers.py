@@ -172,8 +172,8 @@ def parse_staff(text: str, path: Path) -> Reviewers:
         document = load_yaml(text)
     except yaml.YAMLError as error:
         raise UsageError(yaml_finding(error), where=str(path), hint="Fix the YAML.") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"is not valid YAML ({type(error).__name__})", where=str(path), hint=_HINT) from None
+    except RecursionError:
+        raise UsageError("is nested too deeply", where=str(path), hint=_HINT) from None
     try:
         found = _File.model_validate(document)
     except ValidationError as error:

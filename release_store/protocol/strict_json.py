@@ -29,8 +29,8 @@ def same(one: Any, other: Any) -> bool:
 def read_json(data: bytes) -> Any:
     """Return the JSON in `data`; 1.0 is 1, as in canonical JSON.
 
-    Raises ValueError for a name that stands twice, for NaN, Infinity and what a double does not hold, and for
-    more than 100 arrays and objects within each other.
+    Raises ValueError for a name that stands twice, for NaN, Infinity and what a double does not hold, for
+    half of a surrogate pair, and for more than 100 arrays and objects within each other.
     """
     value = json.loads(
         data.decode(),
@@ -40,6 +40,8 @@ def read_json(data: bytes) -> Any:
         object_pairs_hook=_once_each,
     )
     _check_depth(value, DEEPEST)
+    if b"\\u" in data:  # only an escape can make a text that no UTF-8 holds
+        json.dumps(value, ensure_ascii=False).encode()
     return value
 
 

@@ -56,13 +56,14 @@ function parsed(written) {
   return countNames(value) === names.length ? value : fail("a name appears twice");
 }
 
-/** Return how many names are in a JSON value. Refuses what is too deep, and numbers that are too large. */
+/** Return how many names are in a JSON value. Refuses what is too deep, too large a number, and no text. */
 function countNames(value, depth = 0) {
+  if (typeof value === "string" && !value.isWellFormed()) fail("a text is no Unicode");
   if (typeof value === "number" && !Number.isFinite(value)) fail("a number is too large");
   if (typeof value !== "object" || value === null) return 0;
   if (depth === DEEPEST) fail("it is too deep");
-  const values = Object.values(value);
-  return values.reduce((n, one) => n + countNames(one, depth + 1), isObject(value) ? values.length : 0);
+  const inside = [...Object.keys(value), ...Object.values(value)];
+  return inside.reduce((n, one) => n + countNames(one, depth + 1), isObject(value) ? inside.length / 2 : 0);
 }
 
 /** Return plain JSON as canonical text: RFC 8785. What is not there is null. */

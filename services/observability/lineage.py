@@ -7,19 +7,20 @@ https://openlineage.io/spec (2-0-2), made by the project's own client.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from policy.errors import ReleaseGateError
 from release_store.canonical import iso, utc_now
 from services.observability.limit import run_with_timeout
 from services.observability.logs import log_event
-from services.observability.web import check_web_address, secret_of
+from services.observability.web import check_web_address, request_json, secret_of
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset
@@ -29,8 +30,7 @@ VARIABLE = "RELEASEGATE_OPENLINEAGE"
 KEY_VARIABLE = "RELEASEGATE_OPENLINEAGE_KEY_FILE"
 NAMESPACE = "releasegate"
 PRODUCER = "urn:releasegate:0.1"
-_ENDPOINT = "api/v1/lineage"
-_TIMEOUT = 5.0  # seconds for each step of talking to a server
+_ENDPOINT = "/api/v1/lineage"
 _LIMIT = 12.0  # seconds for one event, whatever it waits for
 
 
@@ -83,18 +83,34 @@ class Lineage:
             event = run_event(
                 kind, self._run_id, self.job, self.inputs, self.outputs, parent=self.parent, error=error
             )
-            run_with_timeout(_LIMIT, lambda: _send(event))
+            _send(event)
         except Exception as failure:  # a server that is away is no reason to fail a release
-            log_event("lineage.failed", level="error", error=type(failure).__name__)
+            kind = type(failure).__name__
+            log_event("lineage.failed", level="error", error=kind)
             if not self._told:
-                told = f"releasegate: the lineage could not be sent to {VARIABLE} ({type(failure).__name__})"
+                why = failure.message if isinstance(failure, ReleaseGateError) else kind
+                told = f"releasegate: the lineage could not be sent to {VARIABLE}: {why}"
                 print(told, file=sys.stderr, flush=True)
             self._told = True
 
 
 def _send(event: Any) -> None:
-    with _transport() as transport:
-        transport.emit(event)
+    """Send one event. The client's own settings, of the environment and of files, are not asked.
+
+    Its way to a server is not taken either: it reads answers of any length, sends the key through a proxy to
+    this machine, and in its place whatever ~/.netrc has for the host.
+    """
+    wanted = os.environ[VARIABLE]
+    if is_address(wanted):
+        from openlineage.client.serde import Serde
+
+        document = json.loads(Serde.to_json(event))
+        request_json(_endpoint(wanted), document, headers=_headers(), timeout=_LIMIT)
+        return
+    from openlineage.client.transport.file import FileConfig, FileTransport
+
+    transport = FileTransport(FileConfig(log_file_path=wanted, append=True))
+    run_with_timeout(_LIMIT, lambda: transport.emit(event))
 
 
 def run_event(
@@ -133,8 +149,7 @@ def check_target() -> None:
     wanted = os.environ.get(VARIABLE, "")
     if is_address(wanted):
         check_web_address(wanted, VARIABLE)
-        if path := os.environ.get(KEY_VARIABLE):
-            secret_of(Path(path), KEY_VARIABLE)
+        _headers()
 
 
 def is_address(wanted: str) -> bool:
@@ -142,41 +157,16 @@ def is_address(wanted: str) -> bool:
     return "://" in wanted
 
 
-@contextmanager
-def _transport() -> Iterator[Any]:
-    """Give the client's own transport. Its settings of the environment and of files are not asked."""
-    wanted = os.environ[VARIABLE]
-    if not is_address(wanted):
-        from openlineage.client.transport.file import FileConfig, FileTransport
-
-        yield FileTransport(FileConfig(log_file_path=wanted, append=True))
-        return
-    from openlineage.client.transport.http import (
-        ApiKeyTokenProvider,
-        HttpConfig,
-        HttpTransport,
-        TokenProvider,
-    )
-
+def _endpoint(wanted: str) -> str:
+    """Return where events go: the address itself if it has a path. Raises as `check_web_address`."""
     check_web_address(wanted, VARIABLE)
     parts = urlsplit(wanted)
+    return parts.geturl() if parts.path.strip("/") else parts._replace(path=_ENDPOINT).geturl()
+
+
+def _headers() -> dict[str, str]:
     path = os.environ.get(KEY_VARIABLE)
-    key = {"apiKey": secret_of(Path(path), KEY_VARIABLE)} if path else {}
-    auth = ApiKeyTokenProvider(key) if key else TokenProvider({})
-    transport = HttpTransport(
-        HttpConfig(
-            url=f"{parts.scheme}://{parts.netloc}",
-            endpoint=parts.path.lstrip("/") or _ENDPOINT,
-            timeout=_TIMEOUT,
-            auth=auth,
-            retry={"total": 1, "connect": 1, "read": 0, "backoff_factor": 0.3},
-        )
-    )
-    try:
-        transport.session.max_redirects = 0  # else the key would go where nobody sent it
-        yield transport
-    finally:
-        transport.close()
+    return {"Authorization": f"Bearer {secret_of(Path(path), KEY_VARIABLE)}"} if path else {}
 
 
 def _parent(parent: Parent) -> RunFacet:

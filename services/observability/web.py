@@ -27,15 +27,11 @@ logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 def is_loopback(host: str | None) -> bool:
-    """Tell whether a host's name or address is this machine's own."""
-    if host is None:
-        return False
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
+    """Tell whether a host's name or address is this machine's own; of a name below localhost, DNS decides."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return host is not None and ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False
+        return host == "localhost"
 
 
 def check_web_address(url: str, where: str) -> str:
@@ -48,6 +44,8 @@ def check_web_address(url: str, where: str) -> str:
         host = parts.hostname
         _ = parts.port  # raises for one that is no number
     except ValueError:
+        host = None
+    if "\\" in url or not url.isprintable() or " " in url:  # programs differ in what host that is
         host = None
     if host is None or parts.scheme not in ("http", "https"):
         raise UsageError("is not an http or https address", where=where, hint="Write https://HOST/PATH.")

@@ -18,11 +18,12 @@ from policy.errors import InputError, UsageError
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.rows import Rows, chosen_part
 from tasks.intake.sealed import CHUNK, HARMLESS_BYTES, LARGEST_RATIO, SealedFile
+from tasks.intake.sheet import HINT_SAVE, Cells, SheetXml
 
 LARGEST_WORKBOOK = 2 << 30  # bytes, unpacked
 MOST_PARTS = 10_000
-LAST_ROW = 1_048_576  # of a sheet
 MOST_CELLS = 500_000_000  # empty ones too, as far as rows are wide
+_ENCODING = re.compile(rb"""(?:\xef\xbb\xbf)?<\?xml\b[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # a compound file: .xls, and an encrypted .xlsx
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 # What no table needs: macros, links, pictures, and the sheets of charts, dialogs and macros.
@@ -32,10 +33,6 @@ _UNREAD = re.compile(
     r"querytables|slicers|tables|threadedcomments|timelines|vba)",
     re.IGNORECASE,
 )
-_MERGED = re.compile(rb'<mergeCell\b[^>]*?\bref\s*=\s*["\']([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})["\']')
-_NO_RESULT = re.compile(rb"<f\b[^>]*(?:/>|>[^<]*</f>)\s*(?:</c>|<v\s*/>|<v>\s*</v>)")
-_PLACE = re.compile(rb'\br="([A-Z]{1,3}[0-9]{1,7})"')
-_HINT_SAVE = "Open it in a spreadsheet program, and save it again as .xlsx."
 
 
 @contextmanager
@@ -44,20 +41,21 @@ def excel_rows(table: SealedFile, sheet: str | None, alias: str, prefix: str = "
 
     Formulas give the values that were saved with them; rows without a value are left out, hidden rows are
     not. Raises UsageError without the extra `excel`, and InputError for what is no such workbook, is too
-    large, or has merged cells, a formula without a value, or a cell beside the columns of row 1. No message
-    holds a cell.
+    large, or has a cell beside the columns of row 1; as `SheetXml.rows`, too. No message holds a cell.
     """
     load_workbook = _reader()
     parts = _unpacked(table)
     with closing(_workbook(load_workbook, parts, table.shown)) as workbook:
         sheets = {one.title: one for one in workbook.worksheets}
         found = sheets[chosen_part([*sheets], sheet, alias, "sheet", table.shown, prefix)]
-        _check_cells(parts[found._worksheet_path], table.shown)
-        parts.clear()
-        found.reset_dimensions()  # what the sheet says of its size could hide rows
-        rows = _values(found, table.shown)
-        names = _names(next(rows, (1, ()))[1], table.shown)
-        yield Rows(names, _below(rows, len(names), table.shown))
+        xml = parts[found._worksheet_path]
+        times, durations = workbook._date_formats, workbook._timedelta_formats
+        cells = SheetXml(xml, found._shared_strings, times, durations, workbook.epoch, table.shown)
+    parts.clear()
+    rows = cells.rows()
+    number, header = next(rows, (1, {}))
+    names = _names(header if number == 1 else {}, table.shown)
+    yield Rows(names, _below(rows, len(names), table.shown))
 
 
 def _reader() -> Any:
@@ -103,7 +101,7 @@ def _check_kind(table: SealedFile) -> None:
     elif encrypted:
         finding, hint = "is encrypted", "Save it without a password, where nobody else can read it."
     elif start == _OLD:
-        finding, hint = "is an old Excel file (.xls)", _HINT_SAVE
+        finding, hint = "is an old Excel file (.xls)", HINT_SAVE
     elif not start.startswith(b"PK\x03\x04"):
         finding, hint = "is not an Excel file (.xlsx)", "Check source.format, or copy the file again."
     if finding:
@@ -127,10 +125,17 @@ def _within_limits(
                     hint = "Give the table alone, as CSV or Parquet."
                     raise InputError(f"has more than {limit >> 20:,} MiB when unpacked", hint=hint)
                 data += chunk
-        if b"\0" in data[:4] or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-            raise InputError("has a part that is not plain XML in UTF-8", hint=_HINT_SAVE)
+        if not _is_plain_xml(data):
+            raise InputError("has a part that is not plain XML in UTF-8", hint=HINT_SAVE)
         parts[name] = bytes(data)
     return parts
+
+
+def _is_plain_xml(data: bytearray) -> bool:
+    """Tell whether XML is in UTF-8, in which it can be seen that it declares no entity."""
+    encoding = _ENCODING.match(data)
+    is_utf_8 = b"\0" not in data[:4] and (encoding is None or encoding[1].lower() in (b"utf-8", b"us-ascii"))
+    return is_utf_8 and b"<!DOCTYPE" not in data and b"<!ENTITY" not in data
 
 
 def _workbook(load_workbook: Any, parts: dict[str, bytes], where: str) -> Any:
@@ -147,66 +152,17 @@ def _workbook(load_workbook: Any, parts: dict[str, bytes], where: str) -> Any:
         raise
     except Exception as error:  # of whatever a damaged file makes openpyxl stumble over
         finding = f"cannot be read ({type(error).__name__})"
-    raise InputError(finding, where=where, hint=_HINT_SAVE)
+    raise InputError(finding, where=where, hint=HINT_SAVE)
 
 
-def _check_cells(sheet: bytes, where: str) -> None:
-    """Refuse cells that are merged, which hide values, and formulas whose result was not saved."""
-    merged = _MERGED.search(sheet)
-    if merged:
-        raise InputError(
-            f"the cells {merged[1].decode()} are merged",
-            where=where,
-            hint="Split them, and write each cell's own value.",
-        )
-    for found in _NO_RESULT.finditer(sheet):
-        cell = sheet[sheet.rfind(b"<c ", 0, found.start()) : found.start()]
-        if b't="str"' in cell:  # an empty text is the result
-            continue
-        place = _PLACE.search(cell)
-        raise InputError(
-            f"the cell {place[1].decode()} has a formula without a value"
-            if place
-            else "a formula has no value",
-            where=where,
-            hint=_HINT_SAVE,
-        )
-
-
-def _values(sheet: Any, where: str) -> Iterator[tuple[int, Sequence[object]]]:
-    """Yield the number and the cells of each row, without the empty cells at its end."""
-    finding, n_cells = "", 0
-    rows = sheet.iter_rows(values_only=True)
-    number = 0
-    while not finding:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                row = next(rows, None)
-        except MemoryError:
-            raise
-        except Exception as error:  # as above
-            finding = f"cannot be read after row {number} ({type(error).__name__})"
-            break
-        if row is None:
-            return
-        number += 1
-        n_cells += len(row)
-        if number > LAST_ROW or n_cells > MOST_CELLS:
-            finding = "has more rows or columns than a sheet of a table needs"
-            break
-        width = next((n for n in range(len(row), 0, -1) if row[n - 1] is not None), 0)
-        yield number, row[:width]
-    raise InputError(finding, where=where, hint=_HINT_SAVE)
-
-
-def _names(header: Sequence[object], where: str) -> list[str]:
-    if not header:
+def _names(header: Cells, where: str) -> list[str]:
+    width = _width(header)
+    if not width:
         raise InputError("row 1 is blank", where=where, hint="Row 1 must have the names of the columns.")
     names = []
-    for position, cell in enumerate(header, start=1):
+    for position in range(1, width + 1):
         try:
-            name = cell_text(cell)
+            name = cell_text(header.get(position))
         except NoCell:
             name = None
         if name is None or not name.strip():
@@ -219,16 +175,26 @@ def _names(header: Sequence[object], where: str) -> list[str]:
     return names
 
 
-def _below(
-    rows: Iterator[tuple[int, Sequence[object]]], width: int, where: str
-) -> Iterator[Sequence[object]]:
-    """Yield the rows below the names, each as wide as these."""
+def _width(row: Cells) -> int:
+    """Return the number of the last column with a value."""
+    return max((column for column, cell in row.items() if cell is not None), default=0)
+
+
+def _below(rows: Iterator[tuple[int, Cells]], width: int, where: str) -> Iterator[Sequence[object]]:
+    """Yield the rows below the names, each as wide as these; those without a value are left out."""
+    n_cells = 0
     for number, row in rows:
-        if len(row) > width:
+        own_width = _width(row)
+        if own_width > width:
             raise InputError(
-                f"row {number} has a cell in column {len(row)}, but row 1 has {width} names",
+                f"row {number} has a cell in column {own_width}, but row 1 has {width} names",
                 where=where,
                 hint="Name the column in row 1, or empty the cell.",
             )
-        if row:
-            yield [*row, *[None] * (width - len(row))]
+        if own_width:
+            n_cells += width
+            if n_cells > MOST_CELLS:
+                raise InputError(
+                    "has more rows or columns than a sheet of a table needs", where=where, hint=HINT_SAVE
+                )
+            yield [row.get(column) for column in range(1, width + 1)]

@@ -177,7 +177,7 @@ def test_a_release_is_made_where_nobody_can_watch_it(
     assert [one.release_id for one in desk.store.releases()] == ["clinic-2026Q1-r1"]
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("releasegate: ")]
     assert sorted(line.split(" (")[0] for line in told if "waits" not in line) == [
-        f"releasegate: the lineage could not be sent to {lineage.VARIABLE}",
+        f"releasegate: the lineage could not be sent to {lineage.VARIABLE}: cannot be reached",
         f"releasegate: the log of {logs.VARIABLE} cannot be written",
     ]
     waits = sorted(line.partition(" waits: ")[0] for line in told if "waits" in line)

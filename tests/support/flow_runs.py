@@ -13,7 +13,6 @@ LIMITS = (
     "services.observability.notice_channels.TIMEOUT",
     "services.observability.notice_delivery._PATIENCE",
     "services.observability.lineage._LIMIT",
-    "services.observability.lineage._TIMEOUT",
     "services.doctor.server._TIMEOUT",
 )
 

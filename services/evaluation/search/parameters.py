@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from policy.errors import UsageError
 from policy.model import ReleasePolicy
+from policy.yaml_text import dump_yaml
 from services.evaluation.evaluate import policy_for_run
 from services.evaluation.search.strategy import Axis, Grid
 from tasks.methods.registry import bound_method, methods
@@ -185,4 +184,4 @@ def method_lines(policy: ReleasePolicy, *, with_k: bool) -> str:
     if with_k:
         privacy = policy.privacy.model_dump(mode="json", exclude_defaults=True)
         sections["privacy"] = {**privacy, K: policy.privacy.k}
-    return yaml.safe_dump(sections, sort_keys=False, allow_unicode=True)
+    return dump_yaml(sections)

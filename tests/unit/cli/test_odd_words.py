@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -84,8 +85,45 @@ def test_every_command_refuses_it_and_writes_nothing(
             assert busy.say(*words, "--by", by, "--reason", reason, "--key", key) == 2
             said = capsys.readouterr()
             assert said.out == ""
-            assert said.err.splitlines()[0] == f"releasegate: {about}: {told}"
+            first = said.err.splitlines()[0].removeprefix("releasegate: ")
+            if "not valid text" in finding:  # then no command is asked
+                assert re.fullmatch(r"word \d+ of the command is no valid text", first)
+            else:
+                assert first == f"{about}: {told}"
             assert len(said.err.splitlines()) == 2
+    assert busy.store.n_events() == logged
+
+
+@pytest.mark.parametrize("text", ["fine\udc9b", "a\0b", "x" * 5000])
+@pytest.mark.enemy("operator", "stops the work")
+def test_what_no_file_and_no_name_can_be_is_told_by_every_command(
+    busy: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    logged = busy.store.n_events()
+    for words in (
+        ["run", text],
+        ["run", busy.policy(), "--period", text],
+        ["run", busy.policy(), "--period", "2024", "--input", text],
+        ["draft", text],
+        ["show", text],
+        ["evidence", text],
+        ["verify", "--public-key", text],
+        ["verify", text],
+        ["approve", text, "--by", "bob", "--reason", "fine"],
+        ["init", "--out", text],
+        ["audit", text],
+        ["sign", "approve", CANDIDATE, "--by", "bob", "--reason", "fine", "--key", text],
+    ):
+        assert busy.say(*words) in (2, 3), words
+        said = capsys.readouterr()
+        assert (said.out, "unexpected" in said.err) == ("", False)
+        assert len(said.err.splitlines()) <= 2
+    if "\0" not in text:
+        for name in ("RELEASEGATE_PEOPLE", "RELEASEGATE_SIGNING_KEY"):
+            monkeypatch.setenv(name, text)
+            assert busy.say("withdraw", RELEASE, "--by", "bob", "--reason", "fine") == 2
+            assert "unexpected" not in capsys.readouterr().err
+            monkeypatch.delenv(name)
     assert busy.store.n_events() == logged
 
 

@@ -17,7 +17,6 @@ from tasks.methods.registry import bound_method, methods, parameters_of
 FILE = Path("clinic.yaml")
 SEE = "See docs/policy.md for what is allowed."
 BASE_60 = "YAML reads a number to base 60 here: put it in quotes if it is a text"
-NO_DIGIT = "a number without a digit: put it in quotes if it is a text"
 LONG = "a" * 900
 LONG_NUMBER = "YAML reads a number of more than 40 characters here: put it in quotes if it is a text"
 QUOTES = "Put it in quotes if it is a text."
@@ -93,11 +92,6 @@ def test_the_policy_that_the_errors_are_made_from_is_right() -> None:
         (f"seed: 0x{'F' * 9000}", f"line 1: {LONG_NUMBER}", "Fix the YAML."),
         (f"a: 1\n{'9' * 900}: 1", f"line 2: {LONG_NUMBER}", "Fix the YAML."),
         (
-            "seed: 0x_",
-            "line 1: a number without a digit: put it in quotes if it is a text",
-            "Fix the YAML.",
-        ),
-        (
             f"{'a' * 900}: 1\n{'a' * 900}: 1",
             f"line 2: the field '{'a' * 60}' stands twice",
             "Fix the YAML.",
@@ -105,7 +99,6 @@ def test_the_policy_that_the_errors_are_made_from_is_right() -> None:
         ("a: !!python/name:os.system", None, "Fix the YAML."),
         ("a: '\x00'", "not YAML", "Fix the YAML."),
         ("[" * 3000, "is nested too deeply", "Fix the YAML."),
-        ("a: 2026-13-45", "contains an invalid date", QUOTES),
     ],
 )
 def test_what_is_no_policy_at_all_is_told_with_its_line(text: str, finding: str | None, hint: str) -> None:

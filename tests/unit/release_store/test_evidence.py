@@ -625,7 +625,9 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
         canonical(value)
 
 
-@pytest.mark.parametrize("data", [b'{"a":1,"a":2}', b"NaN", b"-Infinity", b"\xff", b""])
+@pytest.mark.parametrize(
+    "data", [b'{"a":1,"a":2}', b"NaN", b"-Infinity", b"\xff", b"", b'"\\ud800"', b'{"\\udc9b":1}']
+)
 def test_what_is_no_json_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 -- the messages are json's
         read_json(data)

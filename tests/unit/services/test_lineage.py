@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from policy.errors import UsageError
 from policy.roles import Roles
-from services.observability.lineage import KEY_VARIABLE, VARIABLE, Dataset, Lineage, Parent, run_event
+from services.observability.lineage import (
+    KEY_VARIABLE,
+    VARIABLE,
+    Dataset,
+    Lineage,
+    Parent,
+    check_target,
+    run_event,
+)
 from services.observability.lineage_datasets import roles_of
 from tests.support.listener import listening
 
@@ -20,6 +32,21 @@ SOURCE = Dataset(
     "clinic/input/people.csv", "a" * 64, {"age": "quasi-identifier", "disease": "sensitive"}, 400
 )
 RELEASE = Dataset("clinic/releases", f"clinic-2026Q1-r1:{'b' * 64}", rows=396, n_files=3)
+ODD_ADDRESSES = [
+    "http://evil.example\\@127.0.0.1/s3cret",
+    "http://127.0.0.1/s3cret\\",
+    "http://127.0.0.1 /s3cret",
+    "http://127.0.0.1/s3cret\t",
+    "http://127.0.0.1/\x1bs3cret",
+    "http://s3cret:s3cret@evil.example/",
+    "http://hooks.localhost/s3cret",  # DNS says which machine that is
+    "http://127.1/s3cret",
+    "http://[::ffff:127.0.0.1]/s3cret",
+    "http://[::1/s3cret",
+    "http://127.0.0.1:s3cret/",
+    "ftp://127.0.0.1/s3cret",
+    "://s3cret",
+]
 FLOW_RUN = "06436ee7-2693-4138-bbe5-c5696db29c35"
 
 
@@ -120,7 +147,7 @@ def test_a_target_that_is_away_is_told_once_and_fails_nothing(
     told.start()
     told.end("FAIL", "ended by StoreError")
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"releasegate: the lineage could not be sent to {VARIABLE} (")
+    assert line.startswith(f"releasegate: the lineage could not be sent to {VARIABLE}: ")
 
 
 def test_the_client_s_own_settings_add_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,6 +161,78 @@ def test_the_client_s_own_settings_add_nothing(tmp_path: Path, monkeypatch: pyte
     event = json.loads(file.read_text())
     assert set(event["run"]["facets"]) == {"parent"}
     assert set(event["job"]["facets"]) == {"jobType"}
+
+
+@pytest.mark.enemy("owner of the folder", "stops the work")
+def test_settings_of_the_client_in_the_current_folder_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "lineage.jsonl"
+    with listening() as listener:
+        (tmp_path / "openlineage.yml").write_text(f"transport: {{type: http, url: '{listener.url}'}}\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv(VARIABLE, str(file))
+        lineage().start()
+        assert (len(file.read_text().splitlines()), listener.requests) == (1, [])
+
+
+@pytest.mark.enemy("other account", "learns a value")
+def test_the_key_goes_to_the_server_alone_and_no_file_of_passwords_replaces_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login eve password eve\n")
+    (tmp_path / ".netrc").chmod(0o600)
+    (tmp_path / "key").write_text("k3y\n")
+    (tmp_path / "key").chmod(0o600)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("NETRC", raising=False)
+    monkeypatch.setenv(KEY_VARIABLE, str(tmp_path / "key"))
+    with listening() as proxy, listening() as listener:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        monkeypatch.setenv(VARIABLE, listener.url)
+        lineage().start()
+        assert proxy.requests == []
+        assert [request.headers["authorization"] for request in listener.requests] == ["Bearer k3y"]
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    sent = 0
+
+    def answer(listening_socket: socket.socket) -> None:
+        nonlocal sent
+        connection, _ = listening_socket.accept()
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+            while sent < 1 << 30:
+                sent += connection.send(b"x" * 65536)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=(server,))
+        thread.start()
+        monkeypatch.setenv(VARIABLE, f"http://127.0.0.1:{server.getsockname()[1]}")
+        lineage().start()
+        thread.join()
+    assert sent < 64 << 20
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("url", ODD_ADDRESSES)
+@pytest.mark.enemy("other account", "reads a file")
+def test_an_address_that_programs_read_in_two_ways_is_refused(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv(VARIABLE, url)
+    with pytest.raises(UsageError) as caught:
+        check_target()
+    assert caught.value.where == VARIABLE
+    assert "s3cret" not in str(caught.value)
+    lineage().start()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "s3cret" not in line
 
 
 def test_every_column_has_its_role() -> None:

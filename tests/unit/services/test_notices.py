@@ -236,6 +236,36 @@ def test_a_redirect_is_not_followed(desk: Desk, monkeypatch: pytest.MonkeyPatch)
         assert elsewhere.requests == []
 
 
+@pytest.mark.enemy("other account", "reads a file")
+@pytest.mark.parametrize("status", [None, 302, 401, 404, 500])
+def test_no_address_and_no_secret_of_it_is_told_or_kept(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, status: int | None
+) -> None:
+    (tmp_path / "secret").write_text("s3cret\n")
+    (tmp_path / "secret").chmod(0o600)
+    monkeypatch.setenv(SECRET_VARIABLE, str(tmp_path / "secret"))
+    monkeypatch.setenv("RELEASEGATE_LOG", str(tmp_path / "log"))
+    with listening() as proxy, listening() as listener:
+        listener.answer = lambda _request: (status or 204, {"told": "s3cret"})
+        address = listener.url if status else "http://127.0.0.1:9"
+        url = address.replace("//", "//s3cret:s3cret@") + "/s3cret?token=s3cret#s3cret"
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        monkeypatch.setenv(URL_VARIABLE, url)
+        register_channels(desk.store)
+        blocked(desk.store)
+        for words in (["notify"], ["doctor"], ["history"]):
+            desk.say(*words)
+        assert proxy.requests == []
+        assert bool(listener.requests) is (status is not None)
+    said = capsys.readouterr()
+    assert "a notice by url waits: the address" in said.err
+    assert "s3cret" not in said.out + said.err + (tmp_path / "log").read_text()
+    kept = [path for path in desk.root.rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if b"s3cret" in path.read_bytes()]
+
+
 def test_the_secret_comes_from_a_file_that_nobody_else_reads(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

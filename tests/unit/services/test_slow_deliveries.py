@@ -224,12 +224,8 @@ def test_whoever_else_sends_notices_is_waited_for_no_longer_than_the_patience(
 def test_lineage_holds_a_run_no_longer_than_its_limit(
     slow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import openlineage.client.transport.file
-    import openlineage.client.transport.http  # noqa: F401 -- takes seconds, and the limit is for what it sends
+    import openlineage.client.transport.file  # noqa: F401 -- takes seconds, and the limit is for what it sends
 
-    monkeypatch.setattr(
-        "services.observability.lineage._TIMEOUT", HANG_TIMEOUT
-    )  # of each read: it must not be what ends it
     monkeypatch.setattr("services.observability.lineage._LIMIT", LIMIT)
     with dripping(*DRIPS["drips its head"]) as port:
         pipe = tmp_path / "pipe"
@@ -239,7 +235,8 @@ def test_lineage_holds_a_run_no_longer_than_its_limit(
         reader.start()
         Lineage("clinic.release").start()
         reader.cancel()
-    assert "could not be sent to RELEASEGATE_OPENLINEAGE (TimeoutError)" in capsys.readouterr().err
+    why = f"took more than {LIMIT:g} s" if slow == "server" else "TimeoutError"
+    assert f"could not be sent to RELEASEGATE_OPENLINEAGE: {why}" in capsys.readouterr().err
     if slow == "pipe":  # let the one who waits for a reader go
         with suppress(OSError), pipe.open("rb"):
             pass

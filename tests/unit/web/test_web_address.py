@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import socket
+import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
 
 from cli.__main__ import main
 from policy.errors import UsageError
 from release_store.store import ReleaseStore
 from tests.support.at_work import key_file
-from web.serve import Address, check_address, is_loopback, origins_of
+from web.serve import Address, check_address, is_loopback, origins_of, server_config
+from web.settings import Settings
 
 Capture = pytest.CaptureFixture[str]
 PUBLIC = "https://gate.example.org:8765"
@@ -44,6 +52,69 @@ def test_another_address_needs_tls_and_a_name(tmp_path: Path) -> None:
         check_address(Address("10.0.0.7", 8765, "", tmp_path / "a.pem", tmp_path / "b.pem"))
     with pytest.raises(UsageError, match="cannot be used as a certificate"):
         check_address(Address("10.0.0.7", 8765, PUBLIC, tmp_path / "a.pem", tmp_path / "b.pem"))
+
+
+def tls_files(folder: Path, key: Any, days: tuple[int, int] = (-1, 10)) -> tuple[Path, Path]:
+    """Write a certificate that is valid on these days from now on, and its key."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "gate.example.org")])
+    first, last = (datetime.now(UTC) + timedelta(days=day) for day in days)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(first)
+        .not_valid_after(last)
+        .sign(key, hashes.SHA256())
+    )
+    form = serialization.Encoding.PEM
+    own = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    certificate, private = folder / "serve.pem", folder / "serve.key"
+    certificate.write_bytes(made.public_bytes(form))
+    private.write_bytes(key.private_bytes(form, *own))
+    private.chmod(0o600)
+    return certificate, private
+
+
+@pytest.mark.enemy("other account", "gains a role")
+def test_a_certificate_that_protects_nobody_is_refused(tmp_path: Path) -> None:
+    curve = ec.generate_private_key(ec.SECP256R1())
+    certificate, key = tls_files(tmp_path, curve)
+    served = Address("10.0.0.7", 8765, PUBLIC, certificate, key)
+    for mode in (0o400, 0o600, 0o640):  # a group of its own may read it
+        key.chmod(mode)
+        check_address(served)
+    for mode in (0o644, 0o604, 0o602):
+        key.chmod(mode)
+        with pytest.raises(UsageError, match="can be read by others"):
+            check_address(served)
+    for days in ((-10, -1), (1, 10)):
+        tls_files(tmp_path, curve, days)
+        with pytest.raises(UsageError, match=r"is valid from \d{4}-\d\d-\d\d to .* only"):
+            check_address(served)
+    tls_files(tmp_path, rsa.generate_private_key(65537, 1024))  # noqa: S505 -- it is to be refused
+    with pytest.raises(UsageError, match="cannot be used as a certificate"):
+        check_address(served)
+    tls_files(tmp_path, curve)
+    (other := tmp_path / "other").mkdir()
+    theirs, _ = tls_files(other, ec.generate_private_key(ec.SECP256R1()))
+    with pytest.raises(UsageError, match="cannot be used as a certificate"):  # of somebody else's key
+        check_address(Address("10.0.0.7", 8765, PUBLIC, theirs, key))
+
+
+@pytest.mark.enemy("other account", "gains a role")
+def test_no_old_tls_is_spoken(store: ReleaseStore, tmp_path: Path) -> None:
+    files = tls_files(tmp_path, ec.generate_private_key(ec.SECP256R1()))
+    config = server_config(Settings(store.root, (PUBLIC,)), Address("10.0.0.7", 8765, PUBLIC, *files))
+    config.load()
+    assert config.ssl is not None
+    assert config.ssl.minimum_version >= ssl.TLSVersion.TLSv1_2
+    ciphers = config.ssl.get_ciphers()
+    assert ciphers
+    assert all(
+        one["name"].startswith(("TLS_", "ECDHE-", "DHE-")) for one in ciphers
+    )  # no key reads old talks
 
 
 @pytest.mark.parametrize(

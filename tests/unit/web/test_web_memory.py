@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.web_clients import Clock
 from web.challenges import Challenges
-from web.rate_limit import Rate, RateLimit
+from web.rate_limit import Rate, RateLimit, client_of
 from web.sessions import Sessions
 
 KEY = "ab" * 32
@@ -60,9 +62,42 @@ def test_a_client_may_ask_so_often_in_any_window(clock: Clock) -> None:
     assert [limit.allows("one") for _ in range(3)] == [True, True, False]
 
 
-def test_clients_that_are_gone_are_forgotten(clock: Clock) -> None:
+@pytest.mark.enemy("other account", "stops the work")
+def test_very_many_clients_shut_nobody_out(clock: Clock) -> None:
     limit = RateLimit(Rate(1, 60.0), clock)
+    assert limit.allows("first")
+    assert not limit.allows("first")
     assert all(limit.allows(str(client)) for client in range(10_000))
-    assert not limit.allows("new")
-    clock.now += 60.0
     assert limit.allows("new")
+    assert not limit.allows("9999")
+    assert limit.allows("first")  # which was forgotten
+
+
+def test_a_client_that_asks_on_is_not_forgotten(clock: Clock) -> None:
+    limit = RateLimit(Rate(1, 60.0), clock)
+    assert limit.allows("greedy")
+    for client in range(30_000):
+        assert limit.allows(str(client))
+        assert not limit.allows("greedy")
+
+
+@pytest.mark.parametrize(
+    ("addresses", "client"),
+    [
+        (
+            ["127.0.0.1", "127.9.8.7", "127.255.255.254", "::1", "::ffff:127.0.0.1", "::ffff:7f01:203"],
+            "this machine",
+        ),
+        (["192.0.2.7", "::ffff:192.0.2.7"], "192.0.2.7"),
+        (["192.0.2.8"], "192.0.2.8"),
+        (["2001:db8:0:1::1", "2001:db8:0:1:ffff::9"], "20010db800000001::/64"),
+        (["2001:db8:0:2::1"], "20010db800000002::/64"),
+        (["fe80::1", "fe80::2%eth0"], "fe80000000000000::/64"),
+        (["", "testclient"], None),
+    ],
+)
+def test_a_client_is_a_machine_or_a_network_and_not_an_address(
+    addresses: list[str], client: str | None
+) -> None:
+    for address in addresses:
+        assert client_of(address) == (address if client is None else client)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from httpx import Response
+from starlette.testclient import TestClient
 
 from release_store.approval.login import login_statement
 from release_store.audit import keys
@@ -372,6 +373,18 @@ def test_who_asks_too_often_waits(store: ReleaseStore, clock: Clock, log: Path) 
     clock.now += 60.0
     assert web.get("/").status_code == 200
     assert [kind for kind, _ in refused_in(log)].count("TooManyRequests") == 3
+
+
+@pytest.mark.enemy("other account", "stops the work")
+def test_all_addresses_of_this_machine_together_ask_as_one(
+    store: ReleaseStore, clock: Clock, log: Path
+) -> None:
+    app = application(store.root, clock, reads=Rate(50, 60.0))
+    here = [TestClient(app, base_url=ORIGIN, client=(f"127.0.{n}.1", 1)) for n in range(60)]
+    there = [TestClient(app, base_url=ORIGIN, client=(f"2001:db8::{n:x}", 1)) for n in range(1, 60)]
+    for clients in (here, there):
+        assert [one.get("/assets/sign.js").status_code for one in clients[:51]] == [200] * 50 + [429]
+    assert refused_in(log) == [("TooManyRequests", 429)] * 2
 
 
 def test_every_answer_has_the_headers_of_security(web: WebClient, waiting: str) -> None:
