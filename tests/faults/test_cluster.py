@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -21,6 +21,7 @@ from examples.cluster import certificates
 from policy.errors import ReleaseGateError, TransientFailure, UsageError
 from policy.model import ReleasePolicy
 from policy.trusted import TRUSTED_FILE, Cluster
+from services import dask_wire
 from services.cluster import engine_of
 from services.release import release
 from services.reproduction import reproduce
@@ -60,6 +61,7 @@ def flag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine takes long to answer: a test that wants no answer sets a time of its own."""
     monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", HANG_TIMEOUT)
+    monkeypatch.setattr(dask_wire, "ANSWER_SECONDS", HANG_TIMEOUT)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +164,6 @@ def test_what_fails_on_a_worker_says_nothing_of_a_row_here_or_in_its_log(
     error = refused(table, policy, processes.cluster, work.fail)
     assert error.message.startswith("a fragment on a worker failed (ValueError at ")
     log = processes.log.read_text()
-    assert "Compute Failed" in log
     printed = "".join([*capfd.readouterr(), log])
     assert CANARY not in f"{error} {printed}"
     assert "array" not in printed
@@ -179,27 +180,13 @@ def test_nodes_of_another_version_are_told(
 ) -> None:
     ours = by_cluster.versions()
     other = tuple((name, "1.26.0" if name == "numpy" else has) for name, has in ours)
-    asked = by_cluster.versions
-    monkeypatch.setattr(by_cluster, "versions", _Sent(asked, other))
+    monkeypatch.setattr(by_cluster, "versions", lambda _: other)
     if not checked:
         monkeypatch.setattr(by_cluster, "_check_nodes", lambda *_: None)
     error = refused(table, policy, cluster, decide)
     who = "the scheduler" if checked else "a worker"
     assert error.message == f"{who} has numpy {dict(ours)['numpy']}, this command 1.26.0"
     assert (error.where, type(error)) == ("engine", UsageError)
-
-
-class _Sent:
-    """A function that says something else here than where it is sent to."""
-
-    def __init__(self, there: Callable[..., object], here: object) -> None:
-        self._there, self._here = there, here
-
-    def __call__(self, *_: object) -> object:
-        return self._here
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return getattr, (by_cluster, "versions")
 
 
 def test_an_address_that_nobody_answers_is_told(
