@@ -18,7 +18,7 @@ import yaml
 
 import services.cluster as by_cluster
 from examples.cluster import certificates
-from policy.errors import ReleaseGateError, TransientFailure, UsageError
+from policy.errors import TransientFailure, UsageError
 from policy.model import ReleasePolicy
 from policy.trusted import TRUSTED_FILE, Cluster
 from services import dask_wire
@@ -30,9 +30,18 @@ from tasks.composition import Decide, decide, fragments_of, in_this_process
 from tasks.methods.registry import bound_method
 from tasks.types import Partition, PreparedTable, no_progress
 from tests.support import cluster as work
-from tests.support.cluster import CANARY, Processes, dask_cluster
+from tests.support.cluster import (
+    CANARY,
+    METHOD,
+    ROWS,
+    Processes,
+    aged_policy,
+    dask_cluster,
+    decided,
+    many_people,
+    refused,
+)
 from tests.support.front_desk import Desk
-from tests.support.small import prepared, small_policy
 from tests.support.timeouts import HANG_TIMEOUT
 
 HIDE = """
@@ -43,9 +52,7 @@ class Hidden:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Hidden())
 """
-ROWS = 3_000
 EXAMPLE = Path(certificates.__file__).parent
-METHOD = {"name": "mondrian", "parameters": {"fragment_size": 1000}}
 
 
 @pytest.fixture(scope="module")
@@ -78,42 +85,12 @@ def cluster(processes: Processes) -> Cluster:
 
 @pytest.fixture(scope="module")
 def policy() -> ReleasePolicy:
-    ages = {"age": {"type": "numeric", "bounds": [0, 120]}, "city": {"type": "categorical"}}
-    return small_policy(ages, method=METHOD)
+    return aged_policy(METHOD)
 
 
 @pytest.fixture(scope="module")
 def table(policy: ReleasePolicy) -> PreparedTable:
-    draw = np.random.default_rng(1)
-    columns = (
-        draw.uniform(0, 120, ROWS),
-        draw.choice(["Bonn 4711", "Celle 4711"], ROWS),
-        draw.choice(["flu 4711", "gout 4711"], ROWS),
-    )
-    return prepared(policy, list(zip(*(column.tolist() for column in columns), strict=True)))
-
-
-def decided(
-    table: PreparedTable, policy: ReleasePolicy, cluster: Cluster | None, how: Decide = decide
-) -> Partition:
-    """Decide the table's fragments by `how`, on a cluster or here."""
-    engine = engine_of(cluster)
-    found = fragments_of(
-        table,
-        bound_method(policy),
-        policy,
-        lambda _, each, number, progress: engine(how, each, number, progress),
-        no_progress,
-    )
-    assert found is not None
-    return found
-
-
-def refused(table: PreparedTable, policy: ReleasePolicy, cluster: Cluster, how: Decide) -> ReleaseGateError:
-    with pytest.raises(ReleaseGateError) as caught:
-        decided(table, policy, cluster, how)
-    assert caught.value.hint
-    return caught.value
+    return many_people(policy)
 
 
 def test_a_worker_that_is_killed_costs_its_fragment_and_nothing_else(
@@ -297,9 +274,7 @@ def test_nodes_that_lack_our_code_are_told_and_their_logs_hold_no_value(
 def test_methods_that_learn_are_the_same_on_a_worker_of_many_threads(
     table: PreparedTable, tmp_path: Path
 ) -> None:
-    parameters = {"fragment_size": 1000, "epochs": 2}
-    ages = {"age": {"type": "numeric", "bounds": [0, 120]}, "city": {"type": "categorical"}}
-    policy = small_policy(ages, method={"name": "ae-lrhma", "parameters": parameters})
+    policy = aged_policy({"name": "ae-lrhma", "parameters": {"fragment_size": 1000, "epochs": 2}})
     alone = decided(table, policy, None)
     with dask_cluster(tmp_path, 1, worker="dask worker --nthreads 4 --no-dashboard") as made:
         for _ in range(5):

@@ -1,4 +1,4 @@
-"""A scheduler of Dask that belongs to an enemy: it has the cluster's certificates, and answers what a test says."""
+"""A scheduler of Dask that belongs to an enemy: it has the certificates, and answers what a test says."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ def hostile_scheduler(
     """Run the scheduler until the block ends, with certificates of `names` in `folder`.
 
     `answers` are what it says to each message, by its `op`; to any other one it says what an honest scheduler
-    with one worker does. `handshake` is the first message of a connection. An answer of bytes is sent as it is;
-    none is sent where it is None.
+    with one worker does, which has lost what the worker made. `handshake` is the first message of a
+    connection. An answer of bytes is sent as it is; none is sent where it is None.
     """
+    folder.mkdir(exist_ok=True)
     keys = folder / "certificates"
     write_certificates(keys, names)
     cluster = Cluster("", *(keys / name for name in ("ca.pem", "node.pem", "node.key")))
@@ -111,6 +112,7 @@ _HONEST: dict[str, Answer] = {
     "broadcast": lambda _: {},
     "ncores_running": lambda _: {"tls://127.0.0.1:1": 1},
     "update-graph": _ended,
+    "gather": lambda _: {"status": "error", "keys": []},
 }
 
 
