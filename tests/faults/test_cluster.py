@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import sys
@@ -12,7 +11,6 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
@@ -20,7 +18,7 @@ import services.cluster as by_cluster
 from examples.cluster import certificates
 from policy.errors import TransientFailure, UsageError
 from policy.model import ReleasePolicy
-from policy.trusted import TRUSTED_FILE, Cluster
+from policy.trusted import Cluster
 from services import dask_wire
 from services.cluster import engine_of
 from services.release import release
@@ -33,13 +31,14 @@ from tests.support import cluster as work
 from tests.support.cluster import (
     CANARY,
     METHOD,
-    ROWS,
     Processes,
     aged_policy,
     dask_cluster,
     decided,
     many_people,
     refused,
+    trust_cluster,
+    write_large_table,
 )
 from tests.support.front_desk import Desk
 from tests.support.timeouts import HANG_TIMEOUT
@@ -106,20 +105,8 @@ def test_a_worker_that_is_killed_costs_its_fragment_and_nothing_else(
 def test_the_release_of_a_cluster_has_the_bytes_of_one_process(
     desk: Desk, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw = np.random.default_rng(2)
-    columns = {
-        "age": draw.integers(18, 95, ROWS), "income": draw.integers(10, 95_000, ROWS),
-        "city": draw.choice(["Aix", "Brno", "Cork"], ROWS), "disease": draw.choice(["flu", "none"], ROWS),
-        "ward": draw.choice(["a", "b"], ROWS), "street": "", "name": [f"name {i}" for i in range(ROWS)],
-        "person": [f"p{i}" for i in range(ROWS)],
-    }  # fmt: skip
-    file = desk.folder / "large.csv"
-    pd.DataFrame(columns).to_csv(file, index=False)
-    policy = desk.policy(method=METHOD)
-    trusted = desk.folder / TRUSTED_FILE
-    files = {name: str(getattr(cluster, name)) for name in ("ca", "certificate", "key")}
-    trusted.write_text(json.dumps({"engine": {"name": "dask", "address": cluster.address, **files}}))
-    trusted.chmod(0o600)
+    file, policy = write_large_table(desk.folder), desk.policy(method=METHOD)
+    trust_cluster(desk.folder, cluster)
     asked: list[str] = []
     check = by_cluster._check_nodes
     monkeypatch.setattr(by_cluster, "_check_nodes", lambda *given: asked.append("nodes") or check(*given))

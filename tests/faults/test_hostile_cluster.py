@@ -15,12 +15,22 @@ import pytest
 from distributed.protocol.serialize import ToPickle, to_serialize
 
 import services.cluster as by_cluster
+from policy.errors import TransientFailure
 from policy.model import ReleasePolicy
 from policy.trusted import Cluster
 from services import dask_wire
 from tasks.types import PreparedTable
 from tests.support import cluster as work
-from tests.support.cluster import METHOD, aged_policy, dask_cluster, many_people, refused
+from tests.support.cluster import (
+    METHOD,
+    aged_policy,
+    dask_cluster,
+    many_people,
+    refused,
+    trust_cluster,
+    write_large_table,
+)
+from tests.support.front_desk import Desk
 from tests.support.hostile_scheduler import (
     CALLER,
     CANARY_FILE,
@@ -35,7 +45,7 @@ from tests.support.timeouts import HANG_TIMEOUT
 
 
 @pytest.fixture(scope="module")
-def canary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def canary_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The file that is there if a program ran in this process, as the workers know it."""
     path = tmp_path_factory.mktemp("canary") / "ran"
     with pytest.MonkeyPatch.context() as patch:
@@ -44,10 +54,17 @@ def canary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture
+def canary(canary_of_all: Path) -> Path:
+    """The same file, which is not there yet."""
+    canary_of_all.unlink(missing_ok=True)
+    return canary_of_all
+
+
 @pytest.fixture(scope="module")
-def cluster(canary: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(canary_of_all: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """An honest scheduler with a worker, which carries out what a test makes of `carry_out`."""
-    del canary  # its variables are set before the worker begins
+    del canary_of_all  # its variables are set before the worker begins
     with dask_cluster(tmp_path_factory.mktemp("dask"), 1) as made:
         yield made.cluster
 
@@ -134,7 +151,23 @@ def test_no_program_that_a_scheduler_sends_is_run(
 
 def test_the_program_runs_where_it_is_unpickled(canary: Path) -> None:
     assert pickle.loads(pickled()) == "code ran"  # noqa: S301 -- of the test
-    canary.unlink()
+    assert canary.exists()
+
+
+@pytest.mark.enemy("node of the cluster", "runs code")
+def test_a_command_whose_cluster_sends_a_program_ends_in_one_line_and_publishes_nothing(
+    desk: Desk, canary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, policy = write_large_table(desk.folder), desk.policy(method=METHOD)
+    with hostile_scheduler(tmp_path / "cluster", PROGRAMS["as an answer"]) as hostile:
+        trust_cluster(desk.folder, hostile)
+        code = desk.say("run", policy, "--input", file, "--period", "2026Q1", "--by", "ann")
+    shown = capsys.readouterr().err
+    assert code == TransientFailure.exit_code
+    assert f"engine: the cluster at {hostile.address} sends what is not read here" in shown
+    assert "Traceback" not in shown
+    assert not desk.store.releases()
+    assert not canary.exists()
 
 
 PLACES = ["handshake", "register-client", "ncores_running", "run_function", "gather"]

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
 from examples.cluster.certificates import write_certificates
 from policy.errors import ReleaseGateError
 from policy.model import ReleasePolicy
-from policy.trusted import Cluster
+from policy.trusted import TRUSTED_FILE, Cluster
 from services.cluster import engine_of
 from tasks.composition import Decide, Fragment, decide, fragments_of
 from tasks.methods.registry import bound_method
@@ -52,6 +53,28 @@ def many_people(policy: ReleasePolicy) -> PreparedTable:
         draw.choice(["flu 4711", "gout 4711"], ROWS),
     )
     return prepared(policy, list(zip(*(column.tolist() for column in columns), strict=True)))
+
+
+def write_large_table(folder: Path) -> Path:
+    """Write a CSV file for a desk's policy, which is cut into fragments."""
+    draw = np.random.default_rng(2)
+    columns = {
+        "age": draw.integers(18, 95, ROWS), "income": draw.integers(10, 95_000, ROWS),
+        "city": draw.choice(["Aix", "Brno", "Cork"], ROWS), "disease": draw.choice(["flu", "none"], ROWS),
+        "ward": draw.choice(["a", "b"], ROWS), "street": "", "name": [f"name {i}" for i in range(ROWS)],
+        "person": [f"p{i}" for i in range(ROWS)],
+    }  # fmt: skip
+    file = folder / "large.csv"
+    pd.DataFrame(columns).to_csv(file, index=False)
+    return file
+
+
+def trust_cluster(folder: Path, cluster: Cluster) -> None:
+    """Name the cluster in the trusted.yaml of a folder."""
+    files = {name: str(getattr(cluster, name)) for name in ("ca", "certificate", "key")}
+    trusted = folder / TRUSTED_FILE
+    trusted.write_text(json.dumps({"engine": {"name": "dask", "address": cluster.address, **files}}))
+    trusted.chmod(0o600)
 
 
 def decided(
