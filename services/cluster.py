@@ -32,7 +32,7 @@ from policy.errors import ReleaseGateError, TransientFailure, UsageError
 from policy.trusted import TRUSTED_FILE, Cluster
 from services.dask_wire import Scheduler, Unreadable
 from services.sanitized import sanitize_errors
-from tasks.composition import Decide, Engine, Fragment, in_this_process, unfit
+from tasks.composition import Decide, Engine, Fragment, in_this_process, labels_problem
 from tasks.packages import trust_packages
 from tasks.types import Partition, Progress
 
@@ -160,7 +160,7 @@ def read_answer(data: bytes, fragment: Fragment, expected: Sequence[tuple[str, s
             )
         case {"notes": dict(notes)} if len(rest) == 4 * fragment.table.n_records and _are_notes(notes):
             labels = np.frombuffer(rest, dtype="<i4").astype(np.int64)
-            finding = unfit(labels, fragment)
+            finding = labels_problem(labels, fragment)
             if not finding:
                 return Partition(labels, notes)
             raise _wrong(finding)

@@ -155,7 +155,7 @@ def decide(fragment: Fragment) -> Partition:
     return Partition(found.labels.astype(np.int32), found.notes)
 
 
-def unfit(labels: IntArray, fragment: Fragment) -> str:
+def labels_problem(labels: IntArray, fragment: Fragment) -> str:
     """Return what `decide` never makes of a fragment, where these labels (n,) are that: "" where it may be.
 
     Groups that break the policy's model come from it only where all records together do, as one group.

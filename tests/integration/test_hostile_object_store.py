@@ -88,7 +88,7 @@ PARTS: dict[str, Answer] = {
     "chunks of a length": of_part(b"8\r\na,b\n1,2\n\r\n0\r\n\r\n", Transfer_Encoding="chunked"),
     "an error with a cell": answers(
         whole(len(TEXT)),
-        lambda *_: [head("403 x", Content_Length=64), f"<Error><Code>{CELL}</Code></Error>".ljust(64).encode()],
+        lambda *_: [head("403", Content_Length=64), f"<Error><Code>{CELL}</Code></Error>".encode().ljust(64)],
     ),
     "entities": answers(
         whole(len(TEXT)),
@@ -127,8 +127,8 @@ def test_what_is_not_what_was_asked_for_ends_in_one_line(
 
 
 ENDLESS: dict[str, Answer] = {
-    "an error": answers(
-        whole(8), lambda *_: [head("403 x", Transfer_Encoding="chunked"), *in_chunks(repeat(b"x" * 65536, 99))]
+    "a refusal": answers(
+        whole(8), lambda *_: [head("403 x", Transfer_Encoding="chunked"), *in_chunks([b"x" * 65536] * 99)]
     ),
     "a list of names": lambda method, _: [head("404 x", Content_Length=0)]
     if method == "HEAD"
