@@ -250,11 +250,11 @@ def _in_time(wait: Callable[..., Any], end: float) -> Callable[..., Any]:
     """Return a `wait` of the client that ends at `end`, whatever the server does: its own limits are its."""
     client = _client()
 
-    def waited(steps: Generator[Any, Any, Any], *given: Any, timeout: float | None = None) -> Any:
+    def waited(steps: Generator[Any, Any, Any], timeout: float | None = None) -> Any:
         left = end - monotonic()
         try:
             if left > 0:
-                return wait(steps, *given, timeout=left if timeout is None else min(left, timeout))
+                return wait(steps, timeout=left if timeout is None else min(left, timeout))
         except client.OperationalError:
             if monotonic() < end:
                 raise

@@ -71,7 +71,8 @@ class _Direct:
         limits = ClientTimeout(ANSWER_SECONDS, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
         settings = {**settings, "timeout": limits, "allow_redirects": False}
         response = await self._session.request(method, **settings)
-        return response if response.status == 206 else _Small(response)
+        is_part = response.status == 206 and "Range" in settings["headers"]
+        return response if is_part else _Small(response)
 
 
 class _Small:

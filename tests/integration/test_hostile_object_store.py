@@ -126,13 +126,23 @@ def test_what_is_not_what_was_asked_for_ends_in_one_line(
         refused(store, capfd)
 
 
+def names_without_end(status: str) -> Answer:
+    """Have no such object, and as many names as are read."""
+
+    def answer(method: str, _: tuple[int, int]) -> Iterable[bytes]:
+        if method == "HEAD":
+            return [head("404 x", Content_Length=0)]
+        return [head(status, Transfer_Encoding="chunked"), *in_chunks([b"x" * 65536] * 99)]
+
+    return answer
+
+
 ENDLESS: dict[str, Answer] = {
     "a refusal": answers(
         whole(8), lambda *_: [head("403 x", Transfer_Encoding="chunked"), *in_chunks([b"x" * 65536] * 99)]
     ),
-    "a list of names": lambda method, _: [head("404 x", Content_Length=0)]
-    if method == "HEAD"
-    else [head(Transfer_Encoding="chunked"), *in_chunks(repeat(b"x" * 65536, 99))],
+    "a list of names": names_without_end("200 OK"),
+    "a list of names as a part": names_without_end("206 Partial Content"),
 }  # fmt: skip
 
 

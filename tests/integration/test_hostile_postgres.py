@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import tempfile
 from collections.abc import Iterable
 from itertools import repeat
 from pathlib import Path
@@ -155,6 +156,23 @@ def test_no_password_is_told_to_who_is_at_the_port_of_a_server(
         error = refused(address, capfd)
     assert error.message.startswith("asks for the password as it is")
     assert PASSWORD.encode() not in heard
+
+
+@pytest.mark.enemy("other account", "learns a value")
+@pytest.mark.parametrize("mode", [0o700, 0o777, 0o1777])
+def test_a_socket_where_everybody_can_make_one_is_told_no_password(
+    mode: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="pg") as name:  # a socket's path is short
+        folder = Path(name)
+        folder.chmod(mode)
+        with hostile_postgres(asks(3), connect_seconds=1, folder=folder) as (address, heard):
+            error = refused(address, capfd)
+    told = PASSWORD.encode() in heard
+    assert told == (mode == 0o700)
+    assert error.message.startswith(
+        "the server does not answer" if told else "asks for the password as it is"
+    )
 
 
 @pytest.mark.enemy("server of a table", "learns a value")

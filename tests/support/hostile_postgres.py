@@ -6,6 +6,8 @@ import socket
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 from threading import Event, Thread
 
 from policy.postgres_address import PostgresTable
@@ -73,15 +75,21 @@ _HONEST: dict[str, bytes] = {
 
 @contextmanager
 def hostile_postgres(
-    answers: Mapping[str, Answer], sslmode: str = "disable", connect_seconds: int = 10
+    answers: Mapping[str, Answer],
+    sslmode: str = "disable",
+    connect_seconds: int = 10,
+    folder: Path | None = None,
 ) -> Iterator[tuple[PostgresTable, bytearray]]:
     """Run the server until the block ends; give the address of a table there, and all bytes that come.
 
     `answers` are what it sends to a statement that has the word; `greeting` is to the first message of a
-    connection. An answer that ends has all to be sent: what says that the server is ready is not added.
+    connection. An answer that ends has all to be sent: what says that the server is ready is not added. With
+    a `folder`, the server listens on a socket there.
     """
     ended, heard = Event(), bytearray()
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.socket(socket.AF_INET if folder is None else socket.AF_UNIX) as server:
+        server.bind(("127.0.0.1", 0) if folder is None else f"{folder}/.s.PGSQL.5432")
+        server.listen()
 
         def accept() -> None:
             with suppress(OSError):
@@ -96,8 +104,12 @@ def hostile_postgres(
 
         Thread(target=accept, daemon=True).start()
         try:
-            there = {"port": server.getsockname()[1], "sslmode": sslmode, "connect_seconds": connect_seconds}
-            yield PostgresTable("127.0.0.1", "clinic", "cells", user="reader", **there), heard
+            there = PostgresTable("127.0.0.1", "clinic", "cells", user="reader", sslmode=sslmode)
+            there = replace(there, connect_seconds=connect_seconds)
+            if folder is None:
+                yield replace(there, port=server.getsockname()[1]), heard
+            else:
+                yield replace(there, host=str(folder)), heard
         finally:
             ended.set()
 
