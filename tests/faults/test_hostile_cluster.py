@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from threading import Thread
 
 import msgpack
 import numpy as np
@@ -227,6 +231,29 @@ def test_an_answer_that_never_ends_is_waited_for_no_longer_than_it_may(
     monkeypatch.setattr(dask_wire, "LEAST_SPEED", 1e9)
     with hostile_scheduler(tmp_path, {place: lambda _: said}) as hostile:
         refused(table, policy, hostile)
+
+
+@pytest.mark.enemy("node of the cluster", "stops the work")
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x03", b"SSH-2.0\r\n"], ids=["nothing", "a part", "another"])
+def test_a_handshake_that_never_ends_is_left(
+    said: bytes, table: PreparedTable, policy: ReleasePolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_cluster, "CONNECT_SECONDS", 1.0)
+    with hostile_scheduler(tmp_path, {}) as other, socket.create_server(("127.0.0.1", 0)) as server:
+        silent = replace(other, address=f"tls://127.0.0.1:{server.getsockname()[1]}")
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(said)
+                while connection.recv(1 << 16):
+                    pass
+
+        answering = Thread(target=answer)
+        answering.start()
+        error = refused(table, policy, silent)
+        answering.join()
+    assert error.message.startswith(f"no Dask scheduler answers at {silent.address}")
 
 
 @pytest.mark.enemy("node of the cluster", "stops the work")
