@@ -1,26 +1,27 @@
 """Fragments of large tables decided by a Dask cluster: the same groups as in one process, sooner.
 
-Rows travel in memory and under TLS, without identifiers and kept columns; group numbers come back. A fragment
-whose worker dies is decided again by another one. Every node of the cluster is trusted as this process is:
-what they send one another runs as code.
+Rows travel in memory and under TLS, without identifiers and kept columns; group numbers come back, which are
+read as numbers and checked. A fragment whose worker dies is decided again by another one. What nodes of the
+cluster send one another runs as code there; what they send this process does not.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
+import json
 import pickle
+import re
+import ssl
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from queue import Empty, Queue
 from threading import Lock
 from typing import Any, TypeAlias
 
@@ -29,8 +30,9 @@ from numpy.typing import NDArray
 
 from policy.errors import ReleaseGateError, TransientFailure, UsageError
 from policy.trusted import TRUSTED_FILE, Cluster
+from services.dask_wire import Scheduler, Unreadable
 from services.sanitized import sanitize_errors
-from tasks.composition import Decide, Engine, Fragment, in_this_process
+from tasks.composition import Decide, Engine, Fragment, in_this_process, labels_problem
 from tasks.packages import trust_packages
 from tasks.types import Partition, Progress
 
@@ -42,7 +44,20 @@ ROOMS = ("policy", "release_store", "tasks")
 CONNECT_SECONDS = 15.0
 PATIENCE_SECONDS = 60.0  # without any worker that takes work
 LOOK_SECONDS = 1.0
+FRAGMENT_SECONDS = 6 * 3600.0  # without any answer
 AHEAD = 2  # fragments that wait for each thread of a worker
+MOST_SAID = 1 << 16  # bytes that a worker says beside its groups
+MOST_NOTES = LONGEST_NAME = 100
+MORE_MEMORY = "Give the workers more memory, or set a smaller method.parameters.fragment_size."
+
+_FRAGMENT = "a fragment on a worker"
+_FAILED = re.compile(
+    rf"((?P<refused>the system refused {_FRAGMENT})|{_FRAGMENT} failed) "
+    r"\(\w{1,60} at ([\w/]{1,100}\.py:\d{1,6}|an unknown place)\)",
+    re.ASCII,
+)
+_VERSION = re.compile(r"[0-9A-Za-z.+_-]{1,40}")
+_OTHER_NAMES = (62, 64)  # OpenSSL: the certificate is of another name, of another address
 
 Clock = Callable[[], float]
 _Bytes: TypeAlias = NDArray[np.uint8]
@@ -85,28 +100,97 @@ def _version(name: str) -> str:
         return "none"
 
 
-def carry_out(expected: tuple[tuple[str, str], ...], packages: tuple[str, ...], data: _Bytes) -> Partition:
+def told_versions(packages: tuple[str, ...]) -> bytes:
+    """Return what a node decides with, as JSON."""
+    return json.dumps(versions(packages)).encode()
+
+
+def carry_out(expected: tuple[tuple[str, str], ...], packages: tuple[str, ...], data: _Bytes) -> bytes:
     """Decide a fragment on a worker, one at a time. `data` are the bytes of what decides, and the fragment.
 
-    Raises UsageError where the worker would decide otherwise than the command.
+    A line of JSON comes back, with the versions of a worker that would decide otherwise than the command, or
+    what failed, or notes; after notes the number of each record's group, in four bytes.
     """
-    _check_versions("a worker", versions(packages), expected)
+    if versions(packages) != expected:
+        return _line(versions=versions(packages))
     trust_packages(packages)
 
     def decide_it() -> Partition:
-        decide, fragment = pickle.loads(data.tobytes())  # noqa: S301 -- of the command, which is trusted here
+        decide, fragment = pickle.loads(data.tobytes())  # noqa: S301 -- whoever calls a worker runs code there
         found: Partition = decide(fragment)
         return found
 
-    with _one_at_a_time:
-        return sanitize_errors(decide_it, "a fragment on a worker")()
+    try:
+        with _one_at_a_time:
+            found = sanitize_errors(decide_it, _FRAGMENT)()
+    except ReleaseGateError as error:
+        return _line(failed=error.message)
+    notes = {name: int(note) for name, note in found.notes.items() if isinstance(note, int)}
+    return _line(notes=notes) + found.labels.astype("<i4").tobytes()
 
 
-def _check_versions(who: str, found: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> None:
-    for (name, has), (_, wanted) in zip(found, expected, strict=True):
+def _line(**said: object) -> bytes:
+    return json.dumps(said).encode() + b"\n"
+
+
+def read_answer(data: bytes, fragment: Fragment, expected: Sequence[tuple[str, str]]) -> Partition:
+    """Return the groups that a worker gave for a fragment, each of which holds what the policy's model asks.
+
+    Raises what the worker says as one of our errors, and ReleaseGateError where it says anything else.
+    """
+    line, _, rest = data.partition(b"\n")
+    try:
+        said = json.loads(line) if len(line) <= MOST_SAID else None
+    except (ValueError, RecursionError):
+        said = None
+    match said:
+        case {"versions": told}:
+            _check_versions("a worker", told, expected)
+        case {"failed": str(message)} if found := _FAILED.fullmatch(message):
+            if found["refused"]:
+                raise TransientFailure(message, hint=MORE_MEMORY)
+            raise ReleaseGateError(
+                message, hint="This is a bug in releasegate: please report it with this line."
+            )
+        case {"failed": str()}:
+            raise ReleaseGateError(
+                f"{_FRAGMENT} failed",
+                where="engine",
+                hint=f"Remove `engine` from {TRUSTED_FILE} for one run: the command then says why.",
+            )
+        case {"notes": dict(notes)} if len(rest) == 4 * fragment.table.n_records and _are_notes(notes):
+            labels = np.frombuffer(rest, dtype="<i4").astype(np.int64)
+            finding = labels_problem(labels, fragment)
+            if not finding:
+                return Partition(labels, notes)
+            raise _wrong(finding)
+    raise _wrong("something else than groups of its records")
+
+
+def _are_notes(notes: dict[str, Any]) -> bool:
+    return len(notes) <= MOST_NOTES and all(
+        name.isprintable() and len(name) <= LONGEST_NAME and type(note) is int and abs(note) < 2**53
+        for name, note in notes.items()
+    )
+
+
+def _wrong(finding: str) -> ReleaseGateError:
+    return ReleaseGateError(
+        f"a worker gave {finding} for a fragment",
+        where="engine",
+        hint=f"Find out who controls the cluster, or remove `engine` from {TRUSTED_FILE}.",
+    )
+
+
+def _check_versions(who: str, found: object, expected: Sequence[tuple[str, str]]) -> None:
+    """Raise UsageError where a node has other versions than `expected`, or none that can be read."""
+    pairs = found if isinstance(found, list) else []
+    told = [pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+    for (name, wanted), has in zip(expected, [*told, *[None] * len(expected)], strict=False):
         if has != wanted:
+            shown = has if isinstance(has, str) and _VERSION.fullmatch(has) else "another version"
             raise UsageError(
-                f"{who} has {name} {has}, this command {wanted}",
+                f"{who} has {name} {shown}, this command {wanted}",
                 where="engine",
                 hint="Install the same versions on every node, from requirements.lock.",
             )
@@ -147,20 +231,16 @@ def _by_dask(
     clock: Clock = time.monotonic,
 ) -> Iterator[Partition]:
     """Give the partitions of all fragments, in their order. A few more travel than there are threads."""
-    with _connected(cluster) as client:
+    with _connected(cluster) as scheduler:
         expected = versions(packages)
-        _check_nodes(client, packages, expected)
-        # An array of bytes travels beside the message that Dask logs where it cannot be read.
-        data = enumerate(
-            np.frombuffer(pickle.dumps((decide, fragment), protocol=5), dtype=np.uint8) for fragment in each
-        )
-        running: dict[Any, int] = {}
-        done: Queue[Any] = Queue()
+        _check_nodes(scheduler, packages, expected)
+        waiting = enumerate(each)
+        running: dict[str, tuple[int, Fragment]] = {}
         ended: dict[int, Partition] = {}
         given = 0
-        since = clock()
+        since = answered = clock()
         while given < number:
-            threads = _threads(client, cluster)
+            threads = scheduler.threads()
             since = clock() if threads else since
             if clock() - since > PATIENCE_SECONDS:
                 raise TransientFailure(
@@ -168,121 +248,130 @@ def _by_dask(
                     where="engine",
                     hint="Start workers, or give them more memory: a full one takes no work.",
                 )
-            for place, each_data in islice(data, max(0, AHEAD * max(threads, 1) - len(running))):
-                with warnings.catch_warnings(action="ignore"):  # a fragment is larger than Dask expects
-                    future = client.submit(carry_out, expected, packages, each_data, pure=False)
-                running[future] = place
-                future.add_done_callback(done.put)
-            try:
-                future = done.get(timeout=LOOK_SECONDS)
-            except Empty:
-                continue
-            ended[running.pop(future)] = _result(future, cluster)
+            if clock() - answered > FRAGMENT_SECONDS:
+                raise TransientFailure(
+                    f"no fragment came back from the cluster at {cluster.address} for "
+                    f"{FRAGMENT_SECONDS / 3600:g} hours",
+                    where="engine",
+                    hint="Look at its workers, or set a smaller method.parameters.fragment_size.",
+                )
+            for place, fragment in islice(waiting, max(0, AHEAD * max(threads, 1) - len(running))):
+                # An array of bytes travels beside the message that Dask logs where it cannot be read.
+                data = np.frombuffer(pickle.dumps((decide, fragment), protocol=5), dtype=np.uint8)
+                running[scheduler.submit(carry_out, expected, packages, data)] = place, fragment
+            for key, failure in scheduler.ended(LOOK_SECONDS):
+                if key not in running:
+                    continue
+                if failure is not None:
+                    raise _broken(failure)
+                place, fragment = running[key]
+                answer = scheduler.fetched(key, MOST_SAID + 4 * fragment.table.n_records)
+                if answer is None:
+                    continue
+                ended[place] = read_answer(answer, fragment, expected)
+                del running[key]
+                scheduler.release(key)
+                answered = clock()
             while given in ended:
                 yield ended.pop(given)
                 given += 1
                 progress(given / number, f"fragment {given} of {number}")
 
 
-def _check_nodes(client: Any, packages: tuple[str, ...], expected: Sequence[tuple[str, str]]) -> None:
+def _check_nodes(
+    scheduler: Scheduler, packages: tuple[str, ...], expected: Sequence[tuple[str, str]]
+) -> None:
     """Raise UsageError where the scheduler or a worker lacks our code, or has other versions."""
-    found: dict[str, Any] = {}
-    try:
-        found["the scheduler"] = client.run_on_scheduler(versions, packages)
-        workers = client.run(versions, packages, on_error="return").values()
-        found["a worker"] = next((each for each in workers if each != expected), expected)
-    except Exception as error:
-        found["the scheduler"] = error
-    for who, has in found.items():
-        if isinstance(has, BaseException):
+    for who, said in scheduler.told_by_all(told_versions, packages):
+        if not isinstance(said, bytes):
             raise UsageError(
-                f"{who} cannot run releasegate ({type(has).__name__})",
+                f"{who} cannot run releasegate ({said})",
                 where="engine",
                 hint="Install releasegate and its requirements.lock on every node.",
             )
-        _check_versions(who, has, expected)
+        try:
+            found = json.loads(said)
+        except (ValueError, RecursionError):
+            found = None
+        _check_versions(who, found, expected)
 
 
-def _threads(client: Any, cluster: Cluster) -> int:
-    """Return how many threads take work. Raises TransientFailure where the scheduler is gone."""
-    if client.status != "running":
-        raise _lost(cluster)
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return sum(worker["nthreads"] for worker in workers if worker["status"] == "running")
-
-
-def _result(future: Any, cluster: Cluster) -> Partition:
-    """Return what a worker gave, or raise what it says as one of our errors."""
-    from distributed import KilledWorker
-
-    failure: ReleaseGateError
-    try:
-        found: Partition = future.result()
-        return found
-    except ReleaseGateError as error:
-        failure = error
-    except KilledWorker:
-        failure = TransientFailure(
+def _broken(failure: bytes) -> TransientFailure:
+    """Return our error for a task that Dask itself ended."""
+    if b"KilledWorker" in failure:
+        return TransientFailure(
             "a fragment ended every worker that it was given to",
             where="engine",
-            hint="Give the workers more memory, or set a smaller method.parameters.fragment_size.",
+            hint=MORE_MEMORY,
         )
-    except Exception:  # what Dask raises where the scheduler goes away has many names
-        failure = _lost(cluster)
-    raise failure
-
-
-def _lost(cluster: Cluster) -> TransientFailure:
     return TransientFailure(
-        f"the connection to the cluster at {cluster.address} was lost",
+        "a worker could not read a fragment, or give what came of it",
         where="engine",
-        hint="Nothing was published: run the period again when the scheduler is back.",
+        hint="Install releasegate and its requirements.lock on every node, and look at the worker's log.",
     )
 
 
 @contextmanager
-def _connected(cluster: Cluster) -> Iterator[Any]:
-    """Open a client of the cluster. Raises UsageError without Dask, TransientFailure where nobody answers."""
-    try:
-        from distributed import Client, Security
-    except ImportError:
+def _connected(cluster: Cluster) -> Iterator[Scheduler]:
+    """Open a client of the cluster. Raises UsageError without Dask, TransientFailure where nobody answers.
+
+    What uses the client raises it too, where the connection is lost or brings what no scheduler sends.
+    """
+    if find_spec("distributed") is None:
         raise UsageError(
             "needs the package distributed, which is not installed",
             where="engine",
             hint="Install it in the version of requirements.lock.",
-        ) from None
-    for name in ("distributed", "distributed.client"):  # Dask gives the client's logger a level of its own
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    security = Security(
-        require_encryption=True,
-        tls_ca_file=str(cluster.ca),
-        tls_client_cert=str(cluster.certificate),
-        tls_client_key=str(cluster.key),
-    )
+        )
+    context = _context(cluster)
+    _check_dates(cluster, datetime.now(UTC))
+    scheduler, finding, hint = None, "", f"Start it, or mend `engine` in {TRUSTED_FILE}, or remove it there."
+    try:
+        scheduler = Scheduler(cluster.address, context, CONNECT_SECONDS)
+    except ssl.SSLCertVerificationError as error:
+        if error.verify_code in _OTHER_NAMES:
+            finding = f"the certificate at {cluster.address} is not of this name"
+            hint = "Make certificates for the names by which the scheduler is reached."
+        else:
+            finding = _nobody(cluster, error)
+    except (OSError, ValueError) as error:  # no route, no scheduler, another protocol, another certificate
+        finding = _nobody(cluster, error)
+    if scheduler is None:
+        raise TransientFailure(finding, where="engine", hint=hint)
+    failure = None
+    try:
+        yield scheduler
+    except Unreadable as error:
+        failure = TransientFailure(
+            f"the cluster at {cluster.address} sends what is not read here: {error}",
+            where="engine",
+            hint="Nothing was published. Install the same version of distributed on every node.",
+        )
+    except OSError:
+        failure = TransientFailure(
+            f"the connection to the cluster at {cluster.address} was lost",
+            where="engine",
+            hint="Nothing was published: run the period again when the scheduler is back.",
+        )
+    finally:
+        scheduler.close()
+    if failure is not None:
+        raise failure
+
+
+def _nobody(cluster: Cluster, error: Exception) -> str:
+    return f"no Dask scheduler answers at {cluster.address} ({type(error).__name__})"
+
+
+def _context(cluster: Cluster) -> ssl.SSLContext:
+    """Return what both sides prove themselves by: certificates of the cluster's own authority."""
     finding = ""
     try:
-        security.get_connection_args("client")
+        context = ssl.create_default_context(cafile=cluster.ca)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_cert_chain(cluster.certificate, cluster.key, password="")  # nobody is asked for one
     except (OSError, ValueError) as error:
         finding = f"ca, certificate or key cannot be read as TLS reads them ({type(error).__name__})"
     if finding:
         raise UsageError(finding, where="engine", hint="Name files in PEM form that belong together.")
-    _check_dates(cluster, datetime.now(UTC))
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of versions, which we compare ourselves
-            client = Client(
-                cluster.address,
-                security=security,
-                timeout=CONNECT_SECONDS,
-                set_as_default=False,
-                asynchronous=False,
-            )
-    except Exception as error:  # no route, no scheduler, another protocol, another certificate
-        finding = f"no Dask scheduler answers at {cluster.address} ({type(error).__name__})"
-    if finding:
-        raise TransientFailure(
-            finding, where="engine", hint="Start it, or mend `engine` in trusted.yaml, or remove it there."
-        )
-    try:
-        yield client
-    finally:
-        client.close(timeout=CONNECT_SECONDS)
+    return context

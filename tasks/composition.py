@@ -16,7 +16,7 @@ from policy.period import periods_apart
 from policy.privacy_models import Models
 from policy.recoding import contains_its_people
 from release_store.records import EquivalenceClasses, Release
-from tasks.aggregation.enforce import MERGED_FOR_MODEL, enforced
+from tasks.aggregation.enforce import MERGED_FOR_MODEL, enforced, holding
 from tasks.counting import counted
 from tasks.history.following import may_follow_nobody
 from tasks.history.search import Limits
@@ -153,6 +153,20 @@ def decide(fragment: Fragment) -> Partition:
     found = _groups_by_themselves(views.of(2), there, leaves, method, policy, no_progress)
     found = views.groups_into(3, found)
     return Partition(found.labels.astype(np.int32), found.notes)
+
+
+def labels_problem(labels: IntArray, fragment: Fragment) -> str:
+    """Return what `decide` never makes of a fragment, where these labels (n,) are that: "" where it may be.
+
+    Groups that break the policy's model come from it only where all records together do, as one group.
+    """
+    if len(labels) != fragment.table.n_records or labels.min(initial=0) < -1:
+        return "groups of other records"
+    if labels.max(initial=-1) >= len(labels):  # before anything is counted in an array of so many
+        return "numbers of groups that cannot be"
+    constraints = constraints_of(fragment.table, fragment.policy)
+    _, holds = holding(labels, constraints)
+    return "" if holds.all() or len(holds) == 1 else "groups that break the policy's model"
 
 
 def leaves_of(

@@ -29,6 +29,8 @@ ENEMIES = (
     "reader",  # of the public files
     "store writer",  # who can alter the store's files, and has no key
     "other account",  # of the machine
+    "node of the cluster",  # a Dask scheduler or worker
+    "server of a table",  # Postgres or S3
 )
 GAINS = (
     "runs code",

@@ -7,6 +7,7 @@ runs the command. The endpoint is that of `trusted.yaml`, and else Amazon's.
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,7 +43,12 @@ _REFUSED_CODES = (
     "TokenRefreshRequired",
     "AuthorizationHeaderMalformed",
 )
+_SLOW = ("is sent too slowly", "Ask whoever runs the store, or read the object over another connection.")
 _CHANGED_CODES = ("412", "PreconditionFailed", "416", "InvalidRange")  # of another version, or a shorter one
+
+
+PATIENCE_SECONDS = 600.0
+LEAST_SPEED = 100_000  # bytes a second, after that
 
 
 @dataclass(frozen=True)
@@ -69,19 +75,23 @@ def object_status(address: ObjectAddress, store: ObjectStore) -> ObjectStatus | 
 
 
 @contextmanager
-def open_object(address: ObjectAddress, store: ObjectStore) -> Iterator[BinaryIO]:
-    """Open an object for reading, once from its start to its end.
+def open_object(address: ObjectAddress, store: ObjectStore, most: int) -> Iterator[BinaryIO]:
+    """Open an object of at most `most` bytes for reading, once from its start to its end.
 
     Each part is asked for by the version that was there at first. Opening and reading raise UsageError
     without the extra `s3` or without credentials, InputError where there is no such object, this account may
-    not read it, or it changes meanwhile, and TransientFailure where the store does not answer. They name the
-    address.
+    not read it, it is larger, or it changes meanwhile, and TransientFailure where the store does not answer,
+    or sends less than `LEAST_SPEED` in the long run. They name the address.
     """
     failure: ReleaseGateError | None = None
     reader = None
     try:
         file = _file_system(store).open(_path(address), "rb")
-        reader = _Reader(file, address, _status(file.details, address).size)
+        size = _status(file.details, address).size
+        if size > most:
+            finding, hint = f"has more than {most >> 30} GiB", "Give the table itself, or split it."
+            raise _told((finding, hint), address)
+        reader = _Reader(file, address, size)
     except ReleaseGateError:
         raise
     except Exception as error:
@@ -99,6 +109,7 @@ class _Reader(io.RawIOBase):
         self._file = file
         self._address = address
         self._left = size
+        self._end = time.monotonic() + PATIENCE_SECONDS + size / LEAST_SPEED
 
     def readable(self) -> bool:
         return True
@@ -117,6 +128,8 @@ class _Reader(io.RawIOBase):
         self._left -= len(data)
         if self._left < 0 or (not data and self._left):
             raise _told(_CHANGED, self._address)
+        if time.monotonic() > self._end:
+            raise TransientFailure(_SLOW[0], where=str(self._address), hint=_SLOW[1])
         buffer[: len(data)] = data
         return len(data)
 
@@ -146,6 +159,8 @@ def _status(found: Mapping[str, Any], address: ObjectAddress) -> ObjectStatus:
 
 def _failure(error: Exception, address: ObjectAddress) -> ReleaseGateError:
     """Return one of our errors for one of the client's, whose text may hold what nobody should read."""
+    if isinstance(error, IndexError) and isinstance(error.__context__, OSError):
+        error = error.__context__  # s3fs reads the first word of an error that may have none
     account = _fault_of_the_account(error)
     if account is not None:
         finding, hint = account

@@ -7,16 +7,23 @@ The password is that of the account that runs the command: from PGPASSWORD, `~/.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import logging
+import os
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from time import monotonic
 from typing import Any, BinaryIO, TypeVar, cast
 
 from policy.errors import InputError, ReleaseGateError, TransientFailure, UsageError
-from policy.postgres_address import PostgresTable
+from policy.postgres_address import TLS_MODES, PostgresTable
 
 T = TypeVar("T")
 READ_SECONDS = 3600
 LOCK_SECONDS = 60
+SLACK_SECONDS = 60  # after which this process ends what the server should have ended
+MOST_COLUMNS = 2000  # Postgres has at most 1,600
+LONGEST_ROW = 2 << 20  # bytes
 MISSING = r"\N"  # of a cell without quotes; every other cell has them
 _PART_BYTES = 1 << 20
 # What the text of cells depends on, and how long the server works or waits. An empty search path: no function
@@ -67,6 +74,15 @@ _TOO_LONG = (
     f"took longer than {READ_SECONDS:,} seconds, or was cancelled",
     "Write the rows of the view into a table.",
 )
+_OTHER = ("the server sends what no Postgres does", "Ask whoever runs the database.")
+_LONG_ROW = (
+    f"a row has more than {LONGEST_ROW:,} bytes",
+    "Leave the column out in a view, or shorten its texts.",
+)
+_CLEARTEXT = (
+    "asks for the password as it is, over a connection whose other end is not proven",
+    "Use scram-sha-256 in pg_hba.conf of the server, or sslmode=verify-full.",
+)
 _LOCKED = ("somebody else has locked the table", "Run again later.")
 _NO_PASSWORD = ("asks for a password, and none is given", "Put it into ~/.pgpass or PGPASSWORD.")
 _REFUSED = ("refuses the user, the password or the database", "Check them, and pg_hba.conf of the server.")
@@ -99,6 +115,7 @@ def open_table(address: PostgresTable) -> Iterator[BinaryIO]:
     with _session(address) as cursor, ExitStack() as opened:
         query = _run(lambda: _query(cursor, address), address)
         copy = _run(lambda: opened.enter_context(cursor.copy(query)), address)
+        opened.callback(cursor.connection.close)  # before the copy is ended: a server may send on for ever
         yield cast("BinaryIO", _Reader(copy, address))
 
 
@@ -128,6 +145,8 @@ class _Reader(io.RawIOBase):
         n_bytes = 0
         while not self._is_done and n_bytes < _PART_BYTES:
             row = bytes(_run(self._copy.read, self._address))
+            if len(row) > LONGEST_ROW:
+                raise _told(_LONG_ROW, self._address)
             self._is_done = not row
             rows.append(row)
             n_bytes += len(row)
@@ -143,9 +162,9 @@ def _session(address: PostgresTable) -> Iterator[Any]:
         cursor = connection.cursor()
         settings = ", ".join("set_config(%s, %s, true)" for _ in _SETTINGS)
         words = [word for pair in _SETTINGS.items() for word in pair]
-        _run(lambda: cursor.execute(f"SELECT {settings}", words), address)
+        _run(lambda: _rows(cursor, f"SELECT {settings}", words, 1), address)
         rights = "SELECT current_setting('is_superuser')"
-        if _run(lambda: cursor.execute(rights).fetchone(), address) != ("off",):
+        if _run(lambda: _rows(cursor, rights, None, 1), address) != [("off",)]:
             raise UsageError(_SUPERUSER[0], where=str(address), hint=_SUPERUSER[1])
         yield cursor
 
@@ -155,9 +174,24 @@ def _run(work: Callable[[], T], address: PostgresTable) -> T:
     failure: ReleaseGateError | None = None
     try:
         return work()
+    except (ReleaseGateError, MemoryError):
+        raise
     except (_client().Error, UnicodeError) as error:
         failure = _failure(error, address)
+    except Exception:  # of a value of another type than was asked for
+        failure = _told(_OTHER, address)
     raise failure
+
+
+def _rows(cursor: Any, query: str, words: Any, most: int) -> list[tuple[Any, ...]]:
+    """Return what a query gives, one row after the other: a server may send more than fits into memory."""
+    found: list[tuple[Any, ...]] = []
+    for row in cursor.stream(query, words):
+        if len(found) == most:
+            cursor.connection.close()
+            raise ValueError("more rows than were asked for")
+        found.append(row)
+    return found
 
 
 def _client() -> Any:
@@ -175,9 +209,10 @@ def _client() -> Any:
 
 def _connected(address: PostgresTable) -> Any:
     client = _client()
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # its warnings repeat words of the server
     failure: ReleaseGateError | None = None
     try:
-        return client.connect(
+        connection = client.connect(
             host=address.host,
             hostaddr="",  # given, so that no PGHOSTADDR or service file names another machine
             port=address.port,
@@ -191,10 +226,41 @@ def _connected(address: PostgresTable) -> Any:
             keepalives_interval=10,
             keepalives_count=3,
             tcp_user_timeout=60_000,
+            **_asked_of_the_server(address),
         )
+        connection.wait = _in_time(connection.wait, monotonic() + READ_SECONDS + SLACK_SECONDS)
+        return connection
     except client.Error as error:
         failure = _unconnected(error, address)
     raise failure
+
+
+def _asked_of_the_server(address: PostgresTable) -> dict[str, str]:
+    """Return what keeps the password from whoever is at this address without a proof that they may be."""
+    proven = address.tls in TLS_MODES[1:]
+    if address.host.startswith("/"):
+        try:
+            proven = not Path(address.host).stat().st_mode & 0o002
+        except OSError:  # there is no socket either
+            proven = False
+    return {} if proven or "PGREQUIREAUTH" in os.environ else {"require_auth": "!password"}
+
+
+def _in_time(wait: Callable[..., Any], end: float) -> Callable[..., Any]:
+    """Return a `wait` of the client that ends at `end`, whatever the server does: its own limits are its."""
+    client = _client()
+
+    def waited(steps: Generator[Any, Any, Any], timeout: float | None = None) -> Any:
+        left = end - monotonic()
+        try:
+            if left > 0:
+                return wait(steps, timeout=left if timeout is None else min(left, timeout))
+        except client.OperationalError:
+            if monotonic() < end:
+                raise
+        raise client.errors.QueryCanceled
+
+    return waited
 
 
 def _unconnected(error: Any, address: PostgresTable) -> ReleaseGateError:
@@ -202,6 +268,8 @@ def _unconnected(error: Any, address: PostgresTable) -> ReleaseGateError:
     connection, text = getattr(error, "pgconn", None), str(error)
     if connection is not None and connection.needs_password:
         told = _NO_PASSWORD
+    elif "requested a cleartext password" in text:
+        told = _CLEARTEXT
     elif "FATAL" in text and any(word in text for word in _OF_REFUSALS):
         told = _REFUSED
     elif any(word in text for word in _OF_TLS):
@@ -215,8 +283,8 @@ def _unconnected(error: Any, address: PostgresTable) -> ReleaseGateError:
 
 def _table(cursor: Any, address: PostgresTable) -> int | None:
     """Return Postgres's number of the table or view, None where there is none."""
-    found = cursor.execute(_FIND, [address.schema, address.table, _KINDS]).fetchone()
-    return None if found is None else int(found[0])
+    found = _rows(cursor, _FIND, [address.schema, address.table, _KINDS], 1)
+    return int(found[0][0]) if found else None
 
 
 def _query(cursor: Any, address: PostgresTable) -> Any:
@@ -226,7 +294,7 @@ def _query(cursor: Any, address: PostgresTable) -> Any:
     table = _table(cursor, address)
     if table is None:
         raise _told(_NO_TABLE, address)
-    columns = cursor.execute(_COLUMNS, {"table": table}).fetchall()
+    columns = _rows(cursor, _COLUMNS, {"table": table}, MOST_COLUMNS)
     if not columns:
         raise _told(_FORBIDDEN, address)
     cells = SQL(", ").join(

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from policy.model import ReleasePolicy
 from tasks.intake.cells import column_names, loaded_cells
 from tasks.intake.columns import NameCheck
-from tasks.intake.lines import LONGEST_LINE
-from tasks.intake.postgres import MISSING
+from tasks.intake.postgres import LONGEST_ROW, MISSING
 from tasks.intake.sealed import SealedFile
 from tasks.sql import literal
 
@@ -37,6 +36,6 @@ def postgres_reader(table: SealedFile, names: Sequence[str]) -> str:
         f"read_csv({literal(str(table.path))}, "
         f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', new_line = '\\n', "
         "header = true, auto_detect = false, strict_mode = true, allow_quoted_nulls = false, "
-        f"nullstr = {literal(MISSING)}, max_line_size = {2 * LONGEST_LINE}, hive_partitioning = false, "
+        f"nullstr = {literal(MISSING)}, max_line_size = {LONGEST_ROW}, hive_partitioning = false, "
         "compression = 'none')"
     )

@@ -10,14 +10,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from aiobotocore.httpsession import AIOHTTPSession
+from aiohttp import ClientTimeout
 from s3fs import S3FileSystem
 
 from policy.trusted import ObjectStore
 
 CONNECT_SECONDS = 10
 READ_SECONDS = 30  # without a byte
+ANSWER_SECONDS = 300  # for all of an answer
 TRIES = 3
 PART_BYTES = 16 << 20
+MOST_BYTES = 1 << 20  # of an answer that is no part of an object: an error, a list of names
 _ASKED = re.compile(r"bytes=(\d+)-(\d+)")
 
 
@@ -49,6 +52,7 @@ def check_answer(method: str, asked: Mapping[str, str], status: int, headers: Ma
     first, last = int(part[1]), int(part[2])
     if (
         status != 206
+        or "transfer-encoding" in headers  # then the length is what the store makes of it
         or headers.get("content-length") != str(last - first + 1)
         or not headers.get("content-range", "").startswith(f"bytes {first}-{last}/")
         or not headers.get("etag")
@@ -58,13 +62,38 @@ def check_answer(method: str, asked: Mapping[str, str], status: int, headers: Ma
 
 
 class _Direct:
-    """A session of aiohttp that follows no redirect."""
+    """A session of aiohttp that follows no redirect, and waits for no answer without end."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
 
     async def request(self, method: str, **settings: Any) -> Any:
-        return await self._session.request(method, allow_redirects=False, **settings)
+        limits = ClientTimeout(ANSWER_SECONDS, sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
+        settings = {**settings, "timeout": limits, "allow_redirects": False}
+        response = await self._session.request(method, **settings)
+        is_part = response.status == 206 and "Range" in settings["headers"]
+        return response if is_part else _Small(response)
+
+
+class _Small:
+    """An answer of aiohttp that is read up to `MOST_BYTES`."""
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._response, name)
+
+    async def read(self) -> bytes:
+        """Return the body. Raises OtherAnswer where it is too large."""
+        parts, left = [], MOST_BYTES
+        while left >= 0 and (part := await self._response.content.read(left + 1)):
+            parts.append(part)
+            left -= len(part)
+        if left < 0:
+            self._response.close()
+            raise OtherAnswer
+        return b"".join(parts)
 
 
 class _Session(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore has no types

@@ -206,7 +206,7 @@ def _opened(
 ) -> Iterator[tuple[BinaryIO, Callable[[], tuple[int, ...]]]]:
     """Open a file, object or table; the function tells what changes if somebody writes it meanwhile."""
     if isinstance(path, ObjectAddress):
-        with open_object(path, objects) as opened:
+        with open_object(path, objects, LARGEST_INPUT) as opened:
             yield opened, tuple  # each of its parts is asked for by its version
         return
     if isinstance(path, PostgresTable):

@@ -182,7 +182,7 @@ def test_without_the_extra_it_is_told_how_to_install_it(s3: S3, monkeypatch: pyt
 def test_an_object_that_changes_meanwhile_is_refused(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(s3_client, "PART_BYTES", 1000)
     address = s3.put("growing.csv", b"a\n" * 5000)
-    with object_store.open_object(address, s3.objects) as file:
+    with object_store.open_object(address, s3.objects, sealed.LARGEST_INPUT) as file:
         assert file.read(1000) == b"a\n" * 500
         s3.put("growing.csv", b"b\n" * 5000)
         with pytest.raises(InputError) as caught:
@@ -299,7 +299,7 @@ def test_an_answer_to_what_was_asked_is_read(s3: S3) -> None:
     """The answers below differ from this one in one thing each."""
     with (
         saying(HEAD, 206, PART, b"a\n1\n") as store,
-        object_store.open_object(ObjectAddress(BUCKET, "a.csv"), store) as file,
+        object_store.open_object(ObjectAddress(BUCKET, "a.csv"), store, sealed.LARGEST_INPUT) as file,
     ):
         assert file.read() == b"a\n1\n"
 

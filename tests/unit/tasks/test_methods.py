@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from policy.errors import PolicyError
 from policy.model import Privacy, ReleasePolicy
 from policy.recoding import Form
 from release_store.records import Verdict
+from tasks.composition import Fragment, decide, labels_problem
 from tasks.methods.registry import bound_method, methods, parameters_of
-from tasks.partitioning.constraints import constraints_of
+from tasks.partitioning.constraints import constraints_of, overall_counts
 from tasks.risk.registry import GATES, assess
 from tasks.types import no_progress
 from tests.support.small import (
@@ -395,3 +397,35 @@ def test_at_the_edges_all_are_one_group_and_the_gates_see_it(
 def test_2k_records_are_two_groups(method: dict[str, Any]) -> None:
     policy: ReleasePolicy = small_policy(MIXED, TWO_SENSITIVE, method=method, privacy={"k": 8})
     assert anonymized(prepared(policy, random_rows(16)), policy).n_groups == 2
+
+
+@pytest.mark.integration
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["flu", "gout", "hiv"])), min_size=4, max_size=40),
+    st.sampled_from(list(QUICK.values())),
+    privacies(),
+    st.fixed_dictionaries({}, optional=MODELS),
+    st.one_of(st.none(), st.integers(2, 20)),
+)
+def test_what_decides_a_fragment_is_what_a_worker_may_answer(
+    rows: list[tuple[int, str]],
+    method: dict[str, Any],
+    privacy: Privacy,
+    models: dict[str, Any],
+    people: int | None,
+) -> None:
+    several = {} if people is None else {"roles": {"key": "person"}, "rows": "several"}
+    asked = {"k": privacy.k, "e": min(privacy.e, 2), "p_max": privacy.p_max, "h_min": privacy.h_min}
+    ages = {"age": {"type": "integer", "bounds": [0, 120]}}
+    policy = small_policy(ages, method=method, privacy=asked, gates={"models": models}, **several)
+    named = [
+        {"person": f"p{i % (people or 1)}", "age": age, "illness": ill} for i, (age, ill) in enumerate(rows)
+    ]
+    table = prepared(policy, [tuple(row[name] for name in policy.roles.columns()) for row in named])
+    assume(constraints_of(table, policy).group_holds(np.arange(table.n_records)))  # as of every fragment
+    fragment = Fragment(replace(table, overall=overall_counts(table)), policy)
+    labels = decide(fragment).labels.astype(np.int64)
+    assert labels_problem(labels, fragment) == ""
+    if labels.max() > 0:
+        alone = np.where(np.arange(len(labels)) == 0, labels.max() + 1, labels)
+        assert labels_problem(alone, fragment)
