@@ -15,7 +15,7 @@ from services.checking.columns import column_findings
 from services.checking.findings import Finding, finding_of
 from services.checking.period import name_finding
 from tasks.intake.control_file import control_policy
-from tasks.intake.database import own_database
+from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.head import names_in_head
 from tasks.intake.query import query_problem
 from tasks.intake.source import Given, InputFile, TableSource, find_source
@@ -119,9 +119,9 @@ def _readable(file: InputFile, policy: ReleasePolicy) -> tuple[list[str] | None,
 def _query(source: TableSource, query: str) -> list[Finding]:
     """Return what is wrong with a query's text; it is parsed, and not run."""
     names = [*(["input"] if source.parts or source.given is not None else []), *source.inputs]
-    with own_database() as connection:
+    with DatabaseProcess() as database:
         try:
-            wrong = problem_of(connection, query, names)
+            wrong = problem_of(database, query, names)
         except duckdb.Error as error:
             wrong = query_problem(error, query), "Try the query in DuckDB."
     return [] if wrong is None else [finding_of(InputError(wrong[0], where="source.query", hint=wrong[1]))]

@@ -1,17 +1,20 @@
-"""Run a policy's query over tables that are loaded already, where it can reach nothing else."""
+"""Run a policy's query over tables that are loaded already, where it can reach nothing else.
+
+Its process ends with it if it needs more memory or time than it may, whatever it calls.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from threading import Event, Timer
 from typing import TypeVar
 
 import duckdb
 
 from policy.errors import InputError, TransientFailure
 from tasks.intake.columns import display_column
-from tasks.intake.database import allowed_memory
+from tasks.intake.database import allowed_memory, memory_hint
+from tasks.intake.database_process import DatabaseProcess, ProcessEnded
 from tasks.intake.statement import problem_of
 from tasks.memory import spill_failure
 
@@ -32,41 +35,30 @@ OWN_WORDS = (
 )
 
 
-def in_sandbox(
-    connection: duckdb.DuckDBPyConnection, query: str, names: Sequence[str], work: Callable[[str], R]
-) -> R:
+def in_sandbox(database: DatabaseProcess, query: str, names: Sequence[str], work: Callable[[str], R]) -> R:
     """Return what `work` gives of a policy's query, where nothing can be opened and no setting changed.
 
-    The query reads the tables `names` of the connection, which were loaded before. Raises InputError where it
+    The query reads the tables `names` of the database, which were loaded before. Raises InputError where it
     is none that may run, where it fails, or where it takes longer or needs more than it may; no cell is told.
     """
     finding, hint = "", HINT_QUERY
     failure: TransientFailure | None = None
-    interrupted = Event()
-
-    def interrupt() -> None:
-        interrupted.set()
-        connection.interrupt()
-
-    timer = Timer(QUERY_SECONDS, interrupt)
-    timer.daemon = True
     try:
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        wrong = problem_of(connection, query, names)
-        if wrong is None:
-            timer.start()
-            return work(query.strip().rstrip(";"))
-        finding, hint = wrong
+        with database.within(QUERY_SECONDS):
+            database.execute("SET enable_external_access = false")
+            database.execute("SET lock_configuration = true")
+            wrong = problem_of(database, query, names)
+            if wrong is None:
+                return work(query.strip().rstrip(";"))
+            finding, hint = wrong
     except duckdb.Error as error:
-        failure = spill_failure(error, connection)
+        failure = spill_failure(error, database)
         finding = query_problem(error, query)
-        if interrupted.is_set():
+        if isinstance(error, duckdb.InterruptException):
             finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
         elif isinstance(error, duckdb.OutOfMemoryException):
-            finding, hint = f"needs more than {allowed_memory()}", "Ask for less, or allow more memory."
-    finally:
-        timer.cancel()
+            ended = f" (its process ended: {error})" if isinstance(error, ProcessEnded) else ""
+            finding, hint = f"needs more than {allowed_memory()}{ended}", f"Ask for less. {memory_hint()}"
     if failure is not None:
         raise failure
     raise InputError(finding, where="source.query", hint=hint)
