@@ -76,7 +76,8 @@ def check_sources(
     """Look at the files of a period's table, at their columns, and at the query; no row is read.
 
     An object of an S3 store is only found to be allowed, and a workbook or a database to be there: each is
-    read once. A table in memory is not looked at. Raises nothing.
+    read once. A table in memory is not looked at. Raises TransientFailure where
+    the system lets no process for the query start, and nothing else.
     """
     findings: list[Finding] = []
     source: TableSource | None = None

@@ -159,6 +159,7 @@ def _names(groups: Mapping[str, str]) -> frozenset[str]:
 
 _ALLOWED = _names(ALLOWED) | {"is distinct from", "is not distinct from", *TABLE_FUNCTIONS}
 DEPENDING = _names(REFUSED)
+LONGEST_NAME = 60
 HINT_SAME = "Remove it: the same inputs must give the same rows."
 HINT_ALLOWED = (
     "Allowed are functions of numbers, texts, given times, lists, JSON, groups and windows (docs/policy.md)."
@@ -180,7 +181,8 @@ def refusal(name: str) -> tuple[str, str] | None:
     """Return why a query may not call a function, and how to mend it; None where it may."""
     if is_allowed(name):
         return None
-    shown = name if name.isprintable() and len(name) <= 60 else "a function"
+    if not name.isprintable() or len(name) > LONGEST_NAME:
+        return "calls a function that no query may call", HINT_ALLOWED
     if name.casefold() in DEPENDING:
-        return f"calls {shown}(), which depends on more than the inputs", HINT_SAME
-    return f"calls {shown}(), which no query may call{did_you_mean(name, _ALLOWED)}", HINT_ALLOWED
+        return f"calls {name}(), which depends on more than the inputs", HINT_SAME
+    return f"calls {name}(), which no query may call{did_you_mean(name, _ALLOWED)}", HINT_ALLOWED

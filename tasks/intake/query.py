@@ -21,6 +21,7 @@ from tasks.memory import spill_failure
 R = TypeVar("R")
 
 QUERY_SECONDS = 3600.0
+HINT_TIME = "Ask for less, or prepare the table beforehand."
 HINT_QUERY = "Try the query in DuckDB; the input file is called `input` there."
 
 # Parts of DuckDB's messages that repeat the query's own words. They are told only if they do stand in
@@ -55,10 +56,14 @@ def in_sandbox(database: DatabaseProcess, query: str, names: Sequence[str], work
         failure = spill_failure(error, database)
         finding = query_problem(error, query)
         if isinstance(error, duckdb.InterruptException):
-            finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
+            finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", HINT_TIME
         elif isinstance(error, duckdb.OutOfMemoryException):
+            more = memory_hint()
             ended = f" (its process ended: {error})" if isinstance(error, ProcessEnded) else ""
-            finding, hint = f"needs more than {allowed_memory()}{ended}", f"Ask for less. {memory_hint()}"
+            finding, hint = (
+                f"needs more than {allowed_memory()}{ended}",
+                f"Ask for less, or {more[0].lower()}{more[1:]}",
+            )
     if failure is not None:
         raise failure
     raise InputError(finding, where="source.query", hint=hint)
