@@ -9,7 +9,6 @@ nothing that comes back is code.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas as pd
 
 from policy.errors import TransientFailure
 from policy.trusted import Memory
@@ -32,10 +32,9 @@ from releasegate.own_packages import OURS
 from tasks.intake import table_process
 from tasks.intake.database import own_database
 from tasks.intake.lengths import MEMORY_SHARE, memory_bytes
-from tasks.intake.sealed import ADD_SEALS, SEALS
 from tasks.intake.table_process import LENGTH, packed
 from tasks.memory import expect_refusals, memory_in_use, room_of
-from tasks.sql import identifier, literal
+from tasks.sql import literal
 
 START_SECONDS = 120.0  # of a busy machine
 STATEMENT_SECONDS = 3600.0
@@ -73,7 +72,7 @@ class Columns:
 
 
 class DatabaseProcess:
-    """A database in memory, in a process that ends with this object. Its rows leave it once.
+    """A database in memory, in a process that ends with this object.
 
     It opens the sealed `files` (descriptors) under the paths that they have here, and has nothing else that
     is open in this process. Where it ends by itself, the statement raises ProcessEnded; where it took too
@@ -85,7 +84,7 @@ class DatabaseProcess:
         self.memory = memory or memory_in_use()
         self._ends: float | None = None
         self._too_late = False
-        self._rows = os.memfd_create("rows", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self._rows = os.memfd_create("rows", os.MFD_CLOEXEC)
         self._process: subprocess.Popen[bytes] | None = None
         problem = ""
         try:
@@ -153,27 +152,39 @@ class DatabaseProcess:
         if self._is_running:
             self._ask({"do": "seconds", "seconds": None})
 
-    @contextmanager
-    def rows(self, select: str, kinds: Mapping[str, str]) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Run a SELECT, end the process, and give a connection of this process that has the rows to fetch.
+    def chunks(
+        self, table: str, selection: str, kinds: Mapping[str, str], at_once: int
+    ) -> Iterator[pd.DataFrame]:
+        """Give the rows of a table in its order, so many at once, with the columns of a selection.
 
-        `kinds` are DuckDB's types of its columns. Raises duckdb.Error, also where it has others.
+        `kinds` are DuckDB's types of these. A chunk is copied before it is read, so that nobody changes it
+        meanwhile. Raises duckdb.Error, also where it has other columns.
         """
-        self.execute(
-            f"COPY ({select}) TO {literal(self._path)} "
-            "(FORMAT parquet, COMPRESSION uncompressed, USE_TMP_FILE false)"
-        )
-        self._end()  # its memory is free before the rows are read
-        fcntl.fcntl(self._rows, ADD_SEALS, SEALS)
+        ((n_rows,),) = self.execute(f"SELECT count(*) FROM {table}").fetchall()
         with own_database(self.memory) as connection:
-            relation = connection.sql(f"FROM read_parquet({literal(self._path)}, hive_partitioning = false)")
-            if dict(zip(relation.columns, map(str, relation.types), strict=True)) != dict(kinds):
-                raise duckdb.InvalidInputException
-            wanted = ", ".join(map(identifier, kinds))
-            connection.execute(
-                f"SELECT {wanted} FROM read_parquet({literal(self._path)}, hive_partitioning = false)"
+            for first in range(0, int(n_rows), at_once):
+                some = f"FROM {table} WHERE rowid >= {first} AND rowid < {first + at_once}"
+                self.execute(
+                    f"COPY (SELECT {selection} {some}) TO {literal(self._path)} "
+                    "(FORMAT parquet, COMPRESSION uncompressed, USE_TMP_FILE false)"
+                )
+                yield self._chunk(connection, kinds)
+
+    def _chunk(self, connection: duckdb.DuckDBPyConnection, kinds: Mapping[str, str]) -> pd.DataFrame:
+        handle = os.memfd_create("chunk", os.MFD_CLOEXEC)
+        try:
+            size = os.fstat(self._rows).st_size
+            place = 0
+            while place < size and (copied := os.sendfile(handle, self._rows, place, size - place)):
+                place += copied
+            relation = connection.sql(
+                f"FROM read_parquet({literal(f'/proc/self/fd/{handle}')}, hive_partitioning = false)"
             )
-            yield connection
+            if dict(zip(relation.columns, map(str, relation.types), strict=True)) != dict(kinds):
+                raise duckdb.InvalidInputException("other columns than were asked for")
+            return relation.df()
+        finally:
+            os.close(handle)
 
     def close(self) -> None:
         """End the process and whatever it started, and give its memory back."""
@@ -268,19 +279,6 @@ class DatabaseProcess:
                 with suppress(OSError):
                     pipe.close()
         return process.returncode
-
-
-@contextmanager
-def fetched(
-    database: duckdb.DuckDBPyConnection | DatabaseProcess, select: str, kinds: Mapping[str, str]
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Run a SELECT whose columns are of these `kinds`, and give the connection that has its rows to fetch."""
-    if isinstance(database, DatabaseProcess):
-        with database.rows(select, kinds) as connection:
-            yield connection
-    else:
-        database.execute(select)
-        yield database
 
 
 def _started(files: list[int]) -> subprocess.Popen[bytes]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 
 from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
@@ -15,7 +16,7 @@ from tasks.intake import frame, lengths
 from tasks.intake.columns import check_columns
 from tasks.intake.csv_file import CsvText
 from tasks.intake.database import own_database
-from tasks.intake.database_process import DatabaseProcess, fetched
+from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.duplicates import without_duplicates
 from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.load import INPUT, Opened, from_file, handles, load_files, opened_files
@@ -30,6 +31,7 @@ from tasks.types import SourceTable
 
 RESULT = "releasegate_result"
 DISTINCT = "releasegate_distinct"
+ORDERED = "releasegate_ordered"
 WHOLE_INPUT = "SELECT * FROM input"
 
 
@@ -108,7 +110,7 @@ def _read_query(
             database,
             source.query,
             names,
-            lambda query: _fetch(database, query, policy, where, distinct=distinct),
+            lambda query: _fetch(database, query, policy, where, distinct=distinct, inputs=names),
         )
     return _with_rows(builder, where), None if given is None else given.digest
 
@@ -177,11 +179,12 @@ def _fetch(
     before: FrameBuilder | None = None,
     *,
     distinct: bool,
+    inputs: Sequence[str] = (),
 ) -> FrameBuilder:
     """Read the rows of a query or of the whole input, whose `longest` row is known or measured.
 
-    They follow the rows that the builder `before` holds. Where few of them differ and that is all that is
-    asked for, they are `distinct`.
+    The tables `inputs` go once the query has run. The rows follow those that the builder `before` holds.
+    Where few of them differ and that is all that is asked for, they are `distinct`.
     """
     relation = connection.sql(query)
     check_columns(relation.columns, policy, where)
@@ -195,21 +198,40 @@ def _fetch(
         wanted = ", ".join(map(identifier, builder.names))
         limited = f"SELECT {wanted} FROM (\n{query}\n) LIMIT {lengths.MOST_ROWS + 1}"
         connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
+        for name in inputs:
+            connection.execute(f"DROP TABLE {identifier(name)}")
     if before is None:
         builder.distinct = distinct and builder.repeats(connection, source)
+    selection = builder.selection
     if builder.distinct:
         # More rows of a query than these were cut off above.
         most = lengths.MOST_REPEATED_ROWS if source == INPUT else lengths.MOST_ROWS
         longest = builder.count_distinct(connection, source, DISTINCT, most)
-        select = f"FROM {DISTINCT} ORDER BY ALL"
+        source, selection = f"(FROM {DISTINCT} ORDER BY ALL)", "*"
     else:
         longest = builder.longest_row(connection, source) if longest is None else longest
-        select = f"SELECT {builder.selection} FROM {source}"
-    at_once = frame.vectors_of(longest)
     try:
-        with fetched(connection, select, builder.kinds) as rows:
-            while len(chunk := rows.fetch_df_chunk(at_once)):
-                builder.add(chunk)
+        for chunk in _chunks(connection, source, selection, builder.kinds, frame.vectors_of(longest)):
+            builder.add(chunk)
     except SystemError:  # DuckDB says nothing where memory ends in the midst of a chunk, and Python says that
         raise MemoryError from None
     return builder
+
+
+def _chunks(
+    connection: duckdb.DuckDBPyConnection | DatabaseProcess,
+    source: str,
+    selection: str,
+    kinds: Mapping[str, str],
+    vectors: int,
+) -> Iterator[pd.DataFrame]:
+    """Give the rows of a relation, so many of DuckDB's vectors at once."""
+    if isinstance(connection, DatabaseProcess):
+        if source not in (INPUT, RESULT):  # in the order in which they leave
+            connection.execute(f"CREATE TEMP TABLE {ORDERED} AS FROM {source}")
+            source = ORDERED
+        yield from connection.chunks(source, selection, kinds, vectors * frame.VECTOR)
+        return
+    connection.execute(f"SELECT {selection} FROM {source}")
+    while len(chunk := connection.fetch_df_chunk(vectors)):
+        yield chunk

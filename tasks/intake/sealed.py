@@ -36,8 +36,8 @@ LARGEST_RATIO = 200
 HARMLESS_BYTES = 64 << 20
 LARGEST_INPUT = 64 << 30  # bytes, decompressed
 # Of Linux (fcntl.h): no seal more, no shrinking, no growing, no writing.
-SEALS = getattr(fcntl, "F_SEAL_SEAL", 1) | 2 | 4 | 8
-ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
+_SEALS = getattr(fcntl, "F_SEAL_SEAL", 1) | 2 | 4 | 8
+_ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def sealed(
     handle = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         digest = _copied(path, handle, check, objects or ObjectStore())
-        fcntl.fcntl(handle, ADD_SEALS, SEALS)
+        fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
         size = os.fstat(handle).st_size
         if PEM in os.pread(handle, PEM_WITHIN, 0):  # whatever it is called, and however it came to lie there
             raise _key(path)
@@ -128,7 +128,7 @@ def head_of(path: Path, check: Callable[[Path], None], n_bytes: int) -> Iterator
             raise failure
         if PEM in head[:PEM_WITHIN]:
             raise _key(path)
-        fcntl.fcntl(handle, ADD_SEALS, SEALS)
+        fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
         yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), "", len(head))
     finally:
         os.close(handle)

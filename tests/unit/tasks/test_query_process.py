@@ -259,14 +259,16 @@ def test_what_is_no_answer_ends_the_process(monkeypatch: pytest.MonkeyPatch, ans
             assert not process.is_running()
 
 
-def test_rows_of_other_columns_than_expected_are_refused() -> None:
-    for kinds in ({"a": "DOUBLE"}, {"b": "INTEGER"}, {"a": "INTEGER", "b": "INTEGER"}):
-        with DatabaseProcess() as database, pytest.raises(duckdb.Error):
-            database.rows("SELECT 1 AS a", kinds).__enter__()
-    with DatabaseProcess() as database, database.rows("SELECT 1 AS a", {"a": "INTEGER"}) as rows:
-        assert rows.fetchall() == [(1,)]
-        with pytest.raises(OSError, match="Operation not permitted"):  # nobody can change them any more
-            os.write(database._rows, b"x")
+def test_rows_come_in_their_order_and_those_of_other_columns_are_refused() -> None:
+    with DatabaseProcess() as database:
+        database.execute("CREATE TABLE t AS SELECT i AS a, 'n' || i AS b FROM range(2500) AS r(i) ORDER BY b")
+        kinds = {"a": "BIGINT", "b": "VARCHAR"}
+        chunks = [*database.chunks("t", "*", kinds, 1000)]
+        assert [len(one) for one in chunks] == [1000, 1000, 500]
+        assert [name for one in chunks for name in one["b"]] == sorted(f"n{i}" for i in range(2500))
+        for others in ({"a": "DOUBLE", "b": "VARCHAR"}, {"a": "BIGINT"}, {**kinds, "c": "VARCHAR"}):
+            with pytest.raises(duckdb.Error):
+                next(database.chunks("t", "*", others, 1000))
 
 
 def test_check_counts_a_query_in_such_a_process(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
