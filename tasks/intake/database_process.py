@@ -182,7 +182,8 @@ class DatabaseProcess:
             )
             if dict(zip(relation.columns, map(str, relation.types), strict=True)) != dict(kinds):
                 raise duckdb.InvalidInputException("other columns than were asked for")
-            return relation.df()
+            found: pd.DataFrame = relation.df()
+            return found
         finally:
             os.close(handle)
 
