@@ -265,21 +265,28 @@ class DatabaseProcess:
             return 0
         if process.returncode is None:
             # Its number is its own, and that of its group, until `wait` has returned.
-            handle = os.pidfd_open(process.pid)
-            try:
-                over = select.poll()
-                over.register(handle, select.POLLIN)
-                over.poll(1000 * patience)
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            finally:
-                os.close(handle)
+            if patience:
+                with suppress(OSError):
+                    _await_end(process.pid, patience)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
         return process.returncode
+
+
+def _await_end(process: int, seconds: float) -> None:
+    """Wait until a process ends, or so long; it stays one that waits to be asked how it ended."""
+    handle = os.pidfd_open(process)
+    try:
+        over = select.poll()
+        over.register(handle, select.POLLIN)
+        over.poll(1000 * seconds)
+    finally:
+        os.close(handle)
 
 
 def _started(files: list[int]) -> subprocess.Popen[bytes]:
