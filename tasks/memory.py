@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WHOLE_DISK = "1000TB"  # DuckDB does not see how much room the folder has; our files refuse what is too much
 _NO_ROOM = ("ENOSPC", "EDQUOT", "EFBIG")
 _memory = Memory()
-_rooms: WeakKeyDictionary[duckdb.DuckDBPyConnection, SpillRoom] = WeakKeyDictionary()
+_rooms: WeakKeyDictionary[object, SpillRoom] = WeakKeyDictionary()
 
 
 def use_memory(memory: Memory) -> None:
@@ -51,6 +51,19 @@ def set_memory(connection: duckdb.DuckDBPyConnection, memory: Memory) -> None:
     connection.execute(f"SET max_temp_directory_size = '{WHOLE_DISK}'")
 
 
+def room_of(instance: object) -> SpillRoom | None:
+    """Return the room for the temporary files of an instance; None where it has no folder."""
+    return _rooms.get(instance)
+
+
+def expect_refusals(instance: object, memory: Memory) -> None:
+    """Keep a room for an instance that is in another process, to hold why a file was refused there."""
+    if memory.spill is not None:
+        from tasks.spill_files import SpillRoom
+
+        _rooms[instance] = SpillRoom(memory.spill, memory.spill_limit)
+
+
 @contextmanager
 def memory_errors(memory: Memory, instance: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Say what to do where memory or the disk ends in an instance; other errors pass.
@@ -73,7 +86,7 @@ def mebibytes(n_bytes: int) -> str:
     return f"{n_bytes / (1 << 20):,.0f} MiB"
 
 
-def spill_failure(error: duckdb.Error, instance: duckdb.DuckDBPyConnection) -> TransientFailure | None:
+def spill_failure(error: duckdb.Error, instance: object) -> TransientFailure | None:
     """Return what to say of an error that one of ours caused, which DuckDB's text names.
 
     Nothing of that text is repeated: a query can write it, and put cells into it. Raise what is returned

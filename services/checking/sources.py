@@ -15,7 +15,7 @@ from services.checking.columns import column_findings
 from services.checking.findings import Finding, finding_of
 from services.checking.period import name_finding
 from tasks.intake.control_file import control_policy
-from tasks.intake.database import own_database
+from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.head import names_in_head
 from tasks.intake.query import query_problem
 from tasks.intake.source import Given, InputFile, TableSource, find_source
@@ -76,7 +76,8 @@ def check_sources(
     """Look at the files of a period's table, at their columns, and at the query; no row is read.
 
     An object of an S3 store is only found to be allowed, and a workbook or a database to be there: each is
-    read once. A table in memory is not looked at. Raises nothing.
+    read once. A table in memory is not looked at. Raises TransientFailure where
+    the system lets no process for the query start, and nothing else.
     """
     findings: list[Finding] = []
     source: TableSource | None = None
@@ -119,9 +120,9 @@ def _readable(file: InputFile, policy: ReleasePolicy) -> tuple[list[str] | None,
 def _query(source: TableSource, query: str) -> list[Finding]:
     """Return what is wrong with a query's text; it is parsed, and not run."""
     names = [*(["input"] if source.parts or source.given is not None else []), *source.inputs]
-    with own_database() as connection:
+    with DatabaseProcess() as database:
         try:
-            wrong = problem_of(connection, query, names)
+            wrong = problem_of(database, query, names)
         except duckdb.Error as error:
             wrong = query_problem(error, query), "Try the query in DuckDB."
     return [] if wrong is None else [finding_of(InputError(wrong[0], where="source.query", hint=wrong[1]))]

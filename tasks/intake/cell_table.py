@@ -15,7 +15,8 @@ from policy.model import ReleasePolicy
 from tasks.intake import lengths
 from tasks.intake.columns import check_names_differ, check_same_columns
 from tasks.intake.csv_file import CsvText
-from tasks.intake.database import own_database
+from tasks.intake.database import Database, own_database
+from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.expressions import column_expression, is_native, numeric_columns
 from tasks.intake.lengths import cell_too_long, check_lengths, check_rows
 from tasks.intake.load import (
@@ -23,6 +24,7 @@ from tasks.intake.load import (
     Opened,
     column_types,
     from_file,
+    handles,
     load_files,
     opened_files,
     rows_in,
@@ -45,7 +47,7 @@ class Cells:
     different texts of columns whose texts stand for other values.
     """
 
-    connection: duckdb.DuckDBPyConnection
+    connection: Database
     where: str
     names: tuple[str, ...]
     native: frozenset[str]
@@ -87,20 +89,27 @@ def cells_of(source: TableSource, policy: ReleasePolicy) -> Iterator[Cells]:
     the steps of the policy, and as the values for which they stand. Repeated rows are left out if the policy
     says so. Raises InputError where the table cannot be read; no cell is told. O(bytes).
     """
-    with opened_files(source) as files, own_database() as connection:
-        if source.query is None:
-            columns = _of_parts(connection, files[INPUT], policy)
-        else:
+    with opened_files(source) as files, _database(source, files) as connection:
+        if isinstance(connection, DatabaseProcess):
             load_files(connection, files, policy)
             columns = in_sandbox(
-                connection, source.query, [*files], lambda query: _of_query(connection, query, policy)
+                connection, source.query or "", [*files], lambda query: _of_query(connection, query, policy)
             )
+        else:
+            columns = _of_parts(connection, files[INPUT], policy)
         _check_cells(connection, columns.texts, source.where)
         texts = _put_values(connection, columns)
         if policy.source.duplicates == "removed":
             _remove_repeated(connection, columns)
         rows = rows_in(connection, TABLE)
         yield Cells(connection, source.where, tuple(columns.types), columns.native, rows, texts)
+
+
+def _database(
+    source: TableSource, files: dict[str, list[Opened]]
+) -> duckdb.DuckDBPyConnection | DatabaseProcess:
+    """Return a database of its own: in a process of its own where a query runs."""
+    return own_database() if source.query is None else DatabaseProcess(handles(files))
 
 
 @dataclass(frozen=True)
@@ -155,9 +164,7 @@ def _beginning(name: str) -> str:
     return f"CASE WHEN strlen({text}) <= {LONGEST_DATE} THEN {text} ELSE left({text}, {LONGEST_DATE}) END"
 
 
-def _of_parts(
-    connection: duckdb.DuckDBPyConnection, parts: Sequence[Opened], policy: ReleasePolicy
-) -> _Columns:
+def _of_parts(connection: Database, parts: Sequence[Opened], policy: ReleasePolicy) -> _Columns:
     """Read the files of a table into `TABLE`, one after the other."""
     columns: _Columns | None = None
     for opened in parts:
@@ -167,7 +174,7 @@ def _of_parts(
 
 
 def _of_part(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Database,
     opened: Opened,
     policy: ReleasePolicy,
     first: _Columns | None,
@@ -199,7 +206,7 @@ def _of_part(
     )
 
 
-def _of_query(connection: duckdb.DuckDBPyConnection, query: str, policy: ReleasePolicy) -> _Columns:
+def _of_query(connection: Database, query: str, policy: ReleasePolicy) -> _Columns:
     """Read the rows of a query into `TABLE`; it runs once."""
     found = connection.sql(f"SELECT * FROM (\n{query}\n)")
     columns = _Columns(dict(zip(found.columns, map(str, found.types), strict=True)), policy)
@@ -210,7 +217,7 @@ def _of_query(connection: duckdb.DuckDBPyConnection, query: str, policy: Release
     return columns
 
 
-def _check_cells(connection: duckdb.DuckDBPyConnection, texts: Sequence[str], where: str) -> None:
+def _check_cells(connection: Database, texts: Sequence[str], where: str) -> None:
     """Raise InputError where a cell of the columns `texts` is too long."""
     if not texts:
         return
@@ -221,7 +228,7 @@ def _check_cells(connection: duckdb.DuckDBPyConnection, texts: Sequence[str], wh
             raise cell_too_long(name, where)
 
 
-def _put_values(connection: duckdb.DuckDBPyConnection, columns: _Columns) -> dict[str, int]:
+def _put_values(connection: Database, columns: _Columns) -> dict[str, int]:
     """Put the value for which a text stands in its place, each different text looked at once.
 
     Returns how many different texts such columns had.
@@ -246,7 +253,7 @@ def _put_values(connection: duckdb.DuckDBPyConnection, columns: _Columns) -> dic
     return texts
 
 
-def _remove_repeated(connection: duckdb.DuckDBPyConnection, columns: _Columns) -> None:
+def _remove_repeated(connection: Database, columns: _Columns) -> None:
     """Delete each row that equals the row before it in every column that a run reads."""
     same = " AND ".join(
         f"{identifier(n)} IS NOT DISTINCT FROM lag({identifier(n)}) OVER (ORDER BY rowid)"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import duckdb
-
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.text import number_of
 from tasks.intake.cells import NO_CELL, column_names, loaded_cells
 from tasks.intake.columns import NameCheck
+from tasks.intake.database import Database
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
 from tasks.intake.sealed import SealedFile
 from tasks.intake.text import check_text, check_width, line_at, read_header
@@ -63,7 +62,7 @@ def check_count(table: SealedFile, text: CsvText, n_rows: int) -> None:
         )
 
 
-def rejected_row(connection: duckdb.DuckDBPyConnection, table: SealedFile, encoding: str) -> str:
+def rejected_row(connection: Database, table: SealedFile, encoding: str) -> str:
     """Return what is wrong with the first row that DuckDB rejected, or nothing."""
     if not connection.execute("FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchall():
         return ""  # the query left the file unread
@@ -87,6 +86,6 @@ def rejected_row(connection: duckdb.DuckDBPyConnection, table: SealedFile, encod
     return finding if rows == 1 else f"{finding} ({rows} such rows)"
 
 
-def forget_rejected(connection: duckdb.DuckDBPyConnection) -> None:
+def forget_rejected(connection: Database) -> None:
     """Drop the rows that DuckDB rejected of one file, before it reads the next."""
     connection.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")

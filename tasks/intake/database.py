@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Protocol
+
 import duckdb
 
 from policy.trusted import TRUSTED_FILE, Memory
 from tasks.memory import mebibytes, memory_in_use, set_memory
+
+
+class Answer(Protocol):
+    """The rows of a statement."""
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Return the next row."""
+
+    def fetchall(self) -> list[Any]:
+        """Return all rows."""
+
+
+class Columns(Protocol):
+    """The columns of a query."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+
+    @property
+    def types(self) -> Sequence[object]:
+        """DuckDB's types, whose text names them."""
+
+
+class Database(Protocol):
+    """A database of DuckDB: a connection of this process, or one in a process of its own."""
+
+    def execute(self, query: str, parameters: Any = None) -> Answer:
+        """Run a statement."""
+
+    def sql(self, query: str) -> Columns:
+        """Tell the columns of a query, which does not run."""
+
 
 MEMORY_LIMIT = "50%"  # of the machine's, where the store's owner sets no limit
 

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake import lengths
 from tasks.intake.columns import check_same_columns, display_column
+from tasks.intake.database import Database
 from tasks.intake.expressions import column_expression, is_native, numeric_columns
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths, check_rows
 from tasks.sql import identifier
@@ -25,6 +25,7 @@ from tasks.types import IntArray, code_type
 LARGEST_POOL = 100_000
 FIRST_ROWS = 1_000_000  # that tell whether a table has few different rows
 ROWS_AT_ONCE = 100_000
+ROWS = "releasegate_rows"  # the column of distinct rows that says how many rows each stands for
 CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
 VECTOR = 2_048  # rows, as DuckDB hands them out
 MOST_VECTORS = 50
@@ -77,7 +78,7 @@ class FrameBuilder:
         """The SQL expressions of the wanted columns, in their order."""
         return ", ".join(self._expressions[name] for name in self.names)
 
-    def repeats(self, connection: duckdb.DuckDBPyConnection, source: str) -> bool:
+    def repeats(self, connection: Database, source: str) -> bool:
         """Tell whether a relation has 1,000,000 rows, and at most half of the first ones differ."""
         first = f"FROM {source} LIMIT {FIRST_ROWS}"
         number = connection.execute(f"SELECT count(*) FROM (SELECT 1 {first})").fetchone()
@@ -87,7 +88,7 @@ class FrameBuilder:
         different = connection.execute(f"SELECT count(*) FROM ({distinct})").fetchone()
         return different is not None and 2 * int(different[0]) <= FIRST_ROWS
 
-    def count_distinct(self, connection: duckdb.DuckDBPyConnection, source: str, into: str, most: int) -> int:
+    def count_distinct(self, connection: Database, source: str, into: str, most: int) -> int:
         """Put the different rows of a relation into the table `into`, and last how many rows each stands for.
 
         DuckDB spills what its memory does not hold. Returns the bytes of text in the longest row; raises
@@ -95,15 +96,21 @@ class FrameBuilder:
         """
         self._most_rows = most
         rows = f"SELECT {self.selection} FROM {source} LIMIT {most + 1}"
-        counted = f"SELECT *, count(*) AS releasegate_rows FROM ({rows}) GROUP BY ALL"
+        counted = f"SELECT *, count(*) AS {ROWS} FROM ({rows}) GROUP BY ALL"
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} AS {counted}")
         return check_lengths(connection, into, self._columns_of_text, self._where)
 
-    def longest_row(self, connection: duckdb.DuckDBPyConnection, source: str) -> int:
+    def longest_row(self, connection: Database, source: str) -> int:
         """Return the bytes of text in the longest row of the relation `source`: `check_lengths`."""
         return check_lengths(
             connection, f"(SELECT {self.selection} FROM {source})", self._columns_of_text, self._where
         )
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """DuckDB's types of the columns of a chunk, by their names."""
+        own = {name: "DOUBLE" if name in self.native else "VARCHAR" for name in self.names}
+        return {**own, ROWS: "BIGINT"} if self.distinct else own
 
     @property
     def _columns_of_text(self) -> list[str]:

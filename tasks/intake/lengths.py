@@ -9,10 +9,9 @@ import os
 import resource
 from collections.abc import Sequence
 
-import duckdb
-
 from policy.errors import InputError
 from tasks.intake.columns import display_column
+from tasks.intake.database import Database
 from tasks.sql import identifier
 
 LONGEST_CELL = 65_536  # characters
@@ -23,9 +22,7 @@ MOST_REPEATED_ROWS = 2_000_000_000  # of which MOST_ROWS differ
 MOST_VALUES = 50_000  # of a categorical attribute
 
 
-def check_lengths(
-    connection: duckdb.DuckDBPyConnection, relation: str, texts: Sequence[str], where: str
-) -> int:
+def check_lengths(connection: Database, relation: str, texts: Sequence[str], where: str) -> int:
     """Return the bytes of text in the longest row of a relation, whose columns `texts` are text.
 
     Raises InputError where a cell or a row is too long, or where the whole is more than half of the memory.

@@ -21,7 +21,8 @@ from tasks.intake.csv_file import (
     rejected_row,
     select_csv,
 )
-from tasks.intake.database import allowed_memory, memory_hint
+from tasks.intake.database import Database, allowed_memory, memory_hint
+from tasks.intake.database_process import STATEMENT_SECONDS
 from tasks.intake.excel import excel_rows
 from tasks.intake.parquet_file import check_parquet, select_parquet
 from tasks.intake.postgres_rows import select_postgres
@@ -51,15 +52,18 @@ def opened_files(source: TableSource) -> Iterator[dict[str, list[Opened]]]:
         }
 
 
+def handles(files: dict[str, list[Opened]]) -> list[int]:
+    """Return the descriptors of sealed files."""
+    return [table.handle for parts in files.values() for _, table in parts]
+
+
 def files_of(source: TableSource) -> dict[str, tuple[InputFile, ...]]:
     """Return the files that a source reads, by the names that a query calls them."""
     own = {INPUT: source.parts} if source.parts else {}
     return {**own, **{name: (file,) for name, file in source.inputs.items()}}
 
 
-def load_files(
-    connection: duckdb.DuckDBPyConnection, files: dict[str, list[Opened]], policy: ReleasePolicy
-) -> None:
+def load_files(connection: Database, files: dict[str, list[Opened]], policy: ReleasePolicy) -> None:
     """Copy files into tables of the database in memory, so that a query needs no file."""
     for name, parts in files.items():
         for number, opened in enumerate(parts):
@@ -67,7 +71,7 @@ def load_files(
 
 
 def _load_file(
-    connection: duckdb.DuckDBPyConnection, name: str, opened: Opened, policy: ReleasePolicy, after: str | None
+    connection: Database, name: str, opened: Opened, policy: ReleasePolicy, after: str | None
 ) -> None:
     """Copy one file. `after` is the first file of its table, whose columns it has."""
     into = identifier(name)
@@ -87,7 +91,7 @@ def _load_file(
 
 
 def from_file(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Database,
     opened: Opened,
     policy: ReleasePolicy,
     work: Callable[[str, CsvText | None], tuple[R, int]],
@@ -135,7 +139,7 @@ def from_file(
 
 
 def _select_copied(
-    connection: duckdb.DuckDBPyConnection,
+    connection: Database,
     file: InputFile,
     table: SealedFile,
     policy: ReleasePolicy,
@@ -155,12 +159,12 @@ def _select_copied(
     return f"SELECT {loaded_cells(found.names, policy.source)} FROM {ROWS_TABLE}"
 
 
-def column_types(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, str]:
+def column_types(connection: Database, select: str) -> dict[str, str]:
     """Return DuckDB's type of each column of a statement."""
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE {select}").fetchall()}
 
 
-def rows_in(connection: duckdb.DuckDBPyConnection, relation: str) -> int:
+def rows_in(connection: Database, relation: str) -> int:
     """Return how many rows a relation has."""
     counted = connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
     return int(counted[0]) if counted else 0
@@ -175,4 +179,6 @@ def file_problem(error: duckdb.Error, table: SealedFile, *, is_text: bool) -> tu
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return f"needs more than {allowed_memory()}", memory_hint()
+    if isinstance(error, duckdb.InterruptException):
+        return f"took longer than {STATEMENT_SECONDS:,.0f} seconds", "Split the table."
     return f"cannot be read ({type(error).__name__})", "The file may be damaged: export it again."

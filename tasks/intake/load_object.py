@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import duckdb
 import numpy as np
@@ -12,13 +16,17 @@ from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.columns import check_distinct, display_column
-from tasks.intake.database import allowed_memory, memory_hint
+from tasks.intake.database import Database, allowed_memory, memory_hint, own_database
 from tasks.intake.table_object import WHERE, TableObject
 from tasks.memory import spill_failure
-from tasks.sql import identifier
+from tasks.sql import identifier, literal
 
-_VIEW = "releasegate_object"
+_VIEW, _SENT = "releasegate_object", "releasegate_sent"
 _ROWS_AT_ONCE = 2_048
+_KEPT_BY_PARQUET = frozenset(
+    {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+    | {"FLOAT", "DOUBLE", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS"}
+)
 
 
 def load_object(
@@ -53,6 +61,57 @@ def load_object(
     if failure is not None:
         raise failure
     raise InputError(finding, where=WHERE, hint=hint)
+
+
+@dataclass(frozen=True)
+class SentObject:
+    """A table in memory as bytes that another process can read: its digest, and where it lies."""
+
+    digest: str
+    handle: int
+    types: dict[str, str]
+
+    @property
+    def path(self) -> str:
+        """The path of the bytes in each process that has the descriptor."""
+        return f"/proc/self/fd/{self.handle}"
+
+    def load(self, database: Database, name: str) -> None:
+        """Copy it into the new table `name` of a database."""
+        cells = ", ".join(
+            f"CAST({identifier(column)} AS {kind}) AS {identifier(column)}"
+            for column, kind in self.types.items()
+        )
+        database.execute(
+            f"CREATE TABLE {identifier(name)} AS SELECT {cells} FROM read_parquet({literal(self.path)})"
+        )
+
+
+@contextmanager
+def sent_object(given: TableObject, policy: ReleasePolicy) -> Iterator[SentObject]:
+    """Copy a table in memory into a file in memory, which is gone after the `with`.
+
+    Cells of a type that Parquet does not keep are text there. Raises as `load_object`.
+    """
+    handle = os.memfd_create("object", os.MFD_CLOEXEC)
+    try:
+        with own_database() as connection:
+            digest = load_object(connection, _SENT, given, policy)
+            described = connection.execute(f"DESCRIBE {_SENT}").fetchall()
+            sent = SentObject(digest, handle, {str(row[0]): str(row[1]) for row in described})
+            cells = ", ".join(
+                identifier(column)
+                if kind in _KEPT_BY_PARQUET or kind.startswith("DECIMAL")
+                else f"CAST({identifier(column)} AS VARCHAR) AS {identifier(column)}"
+                for column, kind in sent.types.items()
+            )
+            connection.execute(
+                f"COPY (SELECT {cells} FROM {_SENT}) TO {literal(sent.path)} "
+                "(FORMAT parquet, COMPRESSION uncompressed, USE_TMP_FILE false)"
+            )
+        yield sent
+    finally:
+        os.close(handle)
 
 
 def _plain(table: pd.DataFrame, dropped: list[str] | tuple[str, ...]) -> pd.DataFrame:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import duckdb
-
 from policy.errors import InputError
 from policy.model import Source
 from tasks.intake.cells import column_names, renamed
 from tasks.intake.columns import check_names_differ
+from tasks.intake.database import Database
 from tasks.intake.sealed import SealedFile
 from tasks.sql import literal
 
@@ -29,7 +28,7 @@ def check_parquet(table: SealedFile) -> None:
         )
 
 
-def select_parquet(connection: duckdb.DuckDBPyConnection, table: SealedFile, source: Source) -> str:
+def select_parquet(connection: Database, table: SealedFile, source: Source) -> str:
     """Return the SELECT of a Parquet file's rows, under the names by which the policy calls its columns."""
     whole = f"read_parquet({literal(str(table.path))}, hive_partitioning = false)"
     if not source.strip:

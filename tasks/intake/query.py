@@ -1,23 +1,27 @@
-"""Run a policy's query over tables that are loaded already, where it can reach nothing else."""
+"""Run a policy's query over tables that are loaded already, where it can reach nothing else.
+
+Its process ends with it if it needs more memory or time than it may, whatever it calls.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from threading import Event, Timer
 from typing import TypeVar
 
 import duckdb
 
 from policy.errors import InputError, TransientFailure
 from tasks.intake.columns import display_column
-from tasks.intake.database import allowed_memory
+from tasks.intake.database import allowed_memory, memory_hint
+from tasks.intake.database_process import DatabaseProcess, ProcessEnded
 from tasks.intake.statement import problem_of
 from tasks.memory import spill_failure
 
 R = TypeVar("R")
 
 QUERY_SECONDS = 3600.0
+HINT_TIME = "Ask for less, or prepare the table beforehand."
 HINT_QUERY = "Try the query in DuckDB; the input file is called `input` there."
 
 # Parts of DuckDB's messages that repeat the query's own words. They are told only if they do stand in
@@ -32,41 +36,34 @@ OWN_WORDS = (
 )
 
 
-def in_sandbox(
-    connection: duckdb.DuckDBPyConnection, query: str, names: Sequence[str], work: Callable[[str], R]
-) -> R:
+def in_sandbox(database: DatabaseProcess, query: str, names: Sequence[str], work: Callable[[str], R]) -> R:
     """Return what `work` gives of a policy's query, where nothing can be opened and no setting changed.
 
-    The query reads the tables `names` of the connection, which were loaded before. Raises InputError where it
+    The query reads the tables `names` of the database, which were loaded before. Raises InputError where it
     is none that may run, where it fails, or where it takes longer or needs more than it may; no cell is told.
     """
     finding, hint = "", HINT_QUERY
     failure: TransientFailure | None = None
-    interrupted = Event()
-
-    def interrupt() -> None:
-        interrupted.set()
-        connection.interrupt()
-
-    timer = Timer(QUERY_SECONDS, interrupt)
-    timer.daemon = True
     try:
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
-        wrong = problem_of(connection, query, names)
-        if wrong is None:
-            timer.start()
-            return work(query.strip().rstrip(";"))
-        finding, hint = wrong
+        with database.within(QUERY_SECONDS):
+            database.execute("SET enable_external_access = false")
+            database.execute("SET lock_configuration = true")
+            wrong = problem_of(database, query, names)
+            if wrong is None:
+                return work(query.strip().rstrip(";"))
+            finding, hint = wrong
     except duckdb.Error as error:
-        failure = spill_failure(error, connection)
+        failure = spill_failure(error, database)
         finding = query_problem(error, query)
-        if interrupted.is_set():
-            finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", "Ask for less."
+        if isinstance(error, duckdb.InterruptException):
+            finding, hint = f"took longer than {QUERY_SECONDS:,.0f} seconds", HINT_TIME
         elif isinstance(error, duckdb.OutOfMemoryException):
-            finding, hint = f"needs more than {allowed_memory()}", "Ask for less, or allow more memory."
-    finally:
-        timer.cancel()
+            more = memory_hint()
+            ended = f" (its process ended: {error})" if isinstance(error, ProcessEnded) else ""
+            finding, hint = (
+                f"needs more than {allowed_memory()}{ended}",
+                f"Ask for less, or {more[0].lower()}{more[1:]}",
+            )
     if failure is not None:
         raise failure
     raise InputError(finding, where="source.query", hint=hint)

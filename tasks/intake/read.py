@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 
 from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
@@ -14,10 +16,11 @@ from tasks.intake import frame, lengths
 from tasks.intake.columns import check_columns
 from tasks.intake.csv_file import CsvText
 from tasks.intake.database import own_database
+from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.duplicates import without_duplicates
 from tasks.intake.frame import FrameBuilder, frame_digest
-from tasks.intake.load import INPUT, Opened, from_file, load_files, opened_files
-from tasks.intake.load_object import load_object
+from tasks.intake.load import INPUT, Opened, from_file, handles, load_files, opened_files
+from tasks.intake.load_object import load_object, sent_object
 from tasks.intake.query import in_sandbox, query_problem
 from tasks.intake.sealed import digest_of_parts
 from tasks.intake.source import Given, TableSource, find_source
@@ -28,6 +31,7 @@ from tasks.types import SourceTable
 
 RESULT = "releasegate_result"
 DISTINCT = "releasegate_distinct"
+ORDERED = "releasegate_ordered"
 WHOLE_INPUT = "SELECT * FROM input"
 
 
@@ -60,15 +64,9 @@ def read_table(
     """
     source = find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted)
     with opened_files(source) as files:
-        connection = own_database()
         of_rows = not source.parts and source.given is None  # its digest is that of all rows
-        try:
-            object_digest = (
-                None if source.given is None else load_object(connection, INPUT, source.given, policy)
-            )
-            built = _read(connection, source, files, policy, distinct=distinct and not of_rows)
-        finally:
-            connection.close()
+        read = _read if source.query is None else _read_query
+        built, object_digest = read(source, files, policy, distinct=distinct and not of_rows)
         rows, frame, identifiers = built.rows(), built.frame(), built.identifying()
         if object_digest is not None:
             digest = object_digest
@@ -81,27 +79,43 @@ def read_table(
 
 
 def _read(
-    connection: duckdb.DuckDBPyConnection,
-    source: TableSource,
-    files: dict[str, list[Opened]],
-    policy: ReleasePolicy,
-    *,
-    distinct: bool,
-) -> FrameBuilder:
-    """Run the query, or read the whole table, and turn every error of DuckDB into one of ours."""
-    if source.query is not None:
-        load_files(connection, files, policy)
-        names, where = [*files] if source.given is None else [INPUT, *files], "source.query"
+    source: TableSource, files: dict[str, list[Opened]], policy: ReleasePolicy, *, distinct: bool
+) -> tuple[FrameBuilder, str | None]:
+    """Read the whole table; return the digest of one in memory too. Errors of DuckDB become ours."""
+    digest: str | None = None
+    with own_database() as connection:
+        if source.given is not None:
+            digest = load_object(connection, INPUT, source.given, policy)
+            builder, where = _read_object(connection, policy, distinct=distinct), OBJECT
+        else:
+            builder, where = _read_parts(connection, files[INPUT], policy, distinct=distinct)
+    return _with_rows(builder, where), digest
+
+
+def _read_query(
+    source: TableSource, files: dict[str, list[Opened]], policy: ReleasePolicy, *, distinct: bool
+) -> tuple[FrameBuilder, str | None]:
+    """Run the query in a process of its own, as `_read`."""
+    assert source.query is not None  # noqa: S101 -- the caller looked
+    with ExitStack() as opened:
+        given = None if source.given is None else opened.enter_context(sent_object(source.given, policy))
+        database = opened.enter_context(
+            DatabaseProcess([*handles(files), *([given.handle] if given else [])])
+        )
+        if given is not None:
+            given.load(database, INPUT)
+        load_files(database, files, policy)
+        names, where = [*files] if given is None else [INPUT, *files], "source.query"
         builder = in_sandbox(
-            connection,
+            database,
             source.query,
             names,
-            lambda query: _fetch(connection, query, policy, where, distinct=distinct),
+            lambda query: _fetch(database, query, policy, where, distinct=distinct, inputs=names),
         )
-    elif source.given is not None:
-        builder, where = _read_object(connection, policy, distinct=distinct), OBJECT
-    else:
-        builder, where = _read_parts(connection, files[INPUT], policy, distinct=distinct)
+    return _with_rows(builder, where), None if given is None else given.digest
+
+
+def _with_rows(builder: FrameBuilder, where: str) -> FrameBuilder:
     if builder.n_rows == 0:
         raise InputError("gives no rows", where=where, hint="Check the period and the table's rows.")
     return builder
@@ -157,7 +171,7 @@ def _read_whole(
 
 
 def _fetch(
-    connection: duckdb.DuckDBPyConnection,
+    connection: duckdb.DuckDBPyConnection | DatabaseProcess,
     query: str,
     policy: ReleasePolicy,
     where: str,
@@ -165,11 +179,12 @@ def _fetch(
     before: FrameBuilder | None = None,
     *,
     distinct: bool,
+    inputs: Sequence[str] = (),
 ) -> FrameBuilder:
     """Read the rows of a query or of the whole input, whose `longest` row is known or measured.
 
-    They follow the rows that the builder `before` holds. Where few of them differ and that is all that is
-    asked for, they are `distinct`.
+    The tables `inputs` go once the query has run. The rows follow those that the builder `before` holds.
+    Where few of them differ and that is all that is asked for, they are `distinct`.
     """
     relation = connection.sql(query)
     check_columns(relation.columns, policy, where)
@@ -183,21 +198,40 @@ def _fetch(
         wanted = ", ".join(map(identifier, builder.names))
         limited = f"SELECT {wanted} FROM (\n{query}\n) LIMIT {lengths.MOST_ROWS + 1}"
         connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
+        for name in inputs:
+            connection.execute(f"DROP TABLE {identifier(name)}")
     if before is None:
         builder.distinct = distinct and builder.repeats(connection, source)
+    selection = builder.selection
     if builder.distinct:
         # More rows of a query than these were cut off above.
         most = lengths.MOST_REPEATED_ROWS if source == INPUT else lengths.MOST_ROWS
         longest = builder.count_distinct(connection, source, DISTINCT, most)
-        select = f"FROM {DISTINCT} ORDER BY ALL"
+        source, selection = f"(FROM {DISTINCT} ORDER BY ALL)", "*"
     else:
         longest = builder.longest_row(connection, source) if longest is None else longest
-        select = f"SELECT {builder.selection} FROM {source}"
-    at_once = frame.vectors_of(longest)
-    connection.execute(select)
     try:
-        while len(chunk := connection.fetch_df_chunk(at_once)):
+        for chunk in _chunks(connection, source, selection, builder.kinds, frame.vectors_of(longest)):
             builder.add(chunk)
     except SystemError:  # DuckDB says nothing where memory ends in the midst of a chunk, and Python says that
         raise MemoryError from None
     return builder
+
+
+def _chunks(
+    connection: duckdb.DuckDBPyConnection | DatabaseProcess,
+    source: str,
+    selection: str,
+    kinds: Mapping[str, str],
+    vectors: int,
+) -> Iterator[pd.DataFrame]:
+    """Give the rows of a relation, so many of DuckDB's vectors at once."""
+    if isinstance(connection, DatabaseProcess):
+        if source not in (INPUT, RESULT):  # in the order in which they leave
+            connection.execute(f"CREATE TEMP TABLE {ORDERED} AS FROM {source}")
+            source = ORDERED
+        yield from connection.chunks(source, selection, kinds, vectors * frame.VECTOR)
+        return
+    connection.execute(f"SELECT {selection} FROM {source}")
+    while len(chunk := connection.fetch_df_chunk(vectors)):
+        yield chunk

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import duckdb
-
 from policy.errors import InputError, did_you_mean
 from policy.text import number_of
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.columns import display_column
+from tasks.intake.database import Database
 from tasks.intake.lengths import LONGEST_CELL, LONGEST_ROW, cell_too_long, check_rows
 from tasks.sql import identifier
 
@@ -28,9 +27,7 @@ class Rows:
     rows: Iterator[Sequence[object]]
 
 
-def load_rows(
-    connection: duckdb.DuckDBPyConnection, found: Rows, unread: Collection[str], where: str
-) -> None:
+def load_rows(connection: Database, found: Rows, unread: Collection[str], where: str) -> None:
     """Copy rows into the new table ROWS_TABLE, every cell as text; those of the columns `unread` are missing.
 
     Raises InputError for a cell of another kind or of too many characters, and for too many rows.
@@ -82,7 +79,7 @@ def _texts(
     return cells, length
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, rows: list[list[str | None]], read: list[int]) -> None:
+def _insert(connection: Database, rows: list[list[str | None]], read: list[int]) -> None:
     if read:
         cells = ", ".join("unnest(?::VARCHAR[])" if n in read else "NULL" for n in range(len(rows[0])))
         columns = [[row[n] for row in rows] for n in read]

@@ -49,6 +49,11 @@ class SealedFile:
     digest: str
     size: int
 
+    @property
+    def handle(self) -> int:
+        """The descriptor of the bytes."""
+        return int(self.path.name)
+
     def open(self) -> BinaryIO:
         """Open the bytes anew, at their start."""
         return self.path.open("rb")

@@ -1,4 +1,7 @@
-"""What a policy's query may be: one SELECT over the inputs that are declared, by DuckDB's own parser."""
+"""What a policy's query may be: one SELECT over the inputs that are declared, by DuckDB's own parser.
+
+It may call the functions of `functions.py` alone.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,10 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any
 
-import duckdb
+from tasks.intake.database_process import DatabaseProcess
+from tasks.intake.functions import DEPENDING, HINT_SAME, TABLE_FUNCTIONS, refusal
 
-# Functions that make rows without reading anything.
-TABLE_FUNCTIONS = ("range", "generate_series", "unnest", "repeat_row")
 _QUERY_NODES = ("SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE", "RECURSIVE_CTE_NODE")
-# Functions that tell of the process, the machine or the time, beside those that DuckDB calls volatile.
-_TELLING = (
-    "version",
-    "current_catalog",
-    "current_role",
-    "current_user",
-    "session_user",
-    "user",
-    "getenv",
-    "current_query",
-    "ago",
-    "current_localtime",
-    "current_localtimestamp",
-    "get_current_time",
-    "pg_conf_load_time",
-    "pg_postmaster_start_time",
-)
 # Those that are called without parentheses. An input's column of such a name is reached as input.name.
 _BARE = (
     "current_catalog",
@@ -45,12 +30,9 @@ _BARE = (
 LONGEST_QUERY = 20_000  # characters: the time of DuckDB's binder goes with their square, and nothing ends it
 LONGEST_PATH = 6  # names with points between them
 HINT_SELECT = "Write one SELECT statement of DuckDB's SQL."
-HINT_SAME = "Remove it: the same inputs must give the same rows."
 
 
-def problem_of(
-    connection: duckdb.DuckDBPyConnection, query: str, inputs: Collection[str]
-) -> tuple[str, str] | None:
+def problem_of(database: DatabaseProcess, query: str, inputs: Collection[str]) -> tuple[str, str] | None:
     """Return what is wrong with a query and how to mend it, or None. `inputs` are the names it may read.
 
     Raises duckdb.Error where it cannot be parsed.
@@ -59,10 +41,9 @@ def problem_of(
         return f"has more than {LONGEST_QUERY:,} characters", (
             "Prepare the table beforehand, and shorten the query."
         )
-    statements = connection.extract_statements(query)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+    if database.kinds_of_statements(query) != ["SELECT"]:
         return "is not one SELECT", HINT_SELECT
-    found = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
+    found = database.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     parsed: dict[str, Any] = {"error": True}
     with suppress(ValueError, RecursionError):
         parsed = json.loads(found[0]) if found else parsed
@@ -71,14 +52,14 @@ def problem_of(
     nodes = list(_nodes(parsed))
     own = {str(entry["key"]).casefold() for node in nodes for entry in _ctes(node)}
     # Where such a name is out of scope, it would lead to DuckDB's own view.
-    for name in sorted(own & _system_views(connection)):
+    for name in sorted(own & _system_views(database)):
         return f"names a part of itself {name!r}, like a view of DuckDB", "Choose another name."
-    return _problem(nodes, {name.casefold() for name in inputs} | own, _volatile(connection))
+    return _problem(nodes, {name.casefold() for name in inputs} | own)
 
 
-def _problem(nodes: list[dict[str, Any]], names: set[str], volatile: set[str]) -> tuple[str, str] | None:
+def _problem(nodes: list[dict[str, Any]], names: set[str]) -> tuple[str, str] | None:
     for node in nodes:
-        found = _reading(node, names) or _changing(node, volatile)
+        found = _reading(node, names) or _changing(node)
         if found:
             return found
     return None
@@ -105,17 +86,17 @@ def _reading(node: dict[str, Any], names: set[str]) -> tuple[str, str] | None:
     return None
 
 
-def _changing(node: dict[str, Any], volatile: set[str]) -> tuple[str, str] | None:
+def _changing(node: dict[str, Any]) -> tuple[str, str] | None:
     """Say what in a node gives other rows at another time."""
     if node.get("sample"):
         return "takes a sample, which depends on more than the inputs", HINT_SAME
     name = _function(node)
-    if name in volatile or (name == "age" and len(node.get("arguments", [])) == 1):
-        return f"calls {name}(), which depends on more than the inputs", HINT_SAME
-    if name in _BARE:
+    if name in _BARE and name not in DEPENDING:
         hint = f"If a column is meant, write input.{name}."
         return f"reads {name}, which depends on more than the inputs", hint
-    return None
+    if name == "age" and len(node.get("arguments", [])) == 1:  # the age today
+        return "calls age(), which depends on more than the inputs", HINT_SAME
+    return refusal(name) if name else None
 
 
 def _function(node: dict[str, Any]) -> str:
@@ -134,16 +115,8 @@ def _undeclared(name: str) -> tuple[str, str]:
     )
 
 
-def _volatile(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    rows = connection.execute(
-        "SELECT DISTINCT function_name FROM duckdb_functions() "
-        "WHERE stability IN ('VOLATILE', 'CONSISTENT_WITHIN_QUERY')"
-    ).fetchall()
-    return {str(row[0]).casefold() for row in rows if row[0] != "error"} | set(_TELLING)
-
-
-def _system_views(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    rows = connection.execute("SELECT DISTINCT view_name FROM duckdb_views() WHERE internal").fetchall()
+def _system_views(database: DatabaseProcess) -> set[str]:
+    rows = database.execute("SELECT DISTINCT view_name FROM duckdb_views() WHERE internal").fetchall()
     return {str(row[0]).casefold() for row in rows}
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 
@@ -82,9 +83,12 @@ def test_a_run_that_is_killed_while_it_spills_showed_no_cell_and_leaves_no_file(
             time.sleep(0.05)
         run.send_signal(signal.SIGSTOP)
         seen = spilled_bytes(run.pid, spill)
+        below = psutil.Process(run.pid).children(recursive=True)
     finally:
         run.kill()
         run.communicate()
+    assert below
+    assert psutil.wait_procs(below, timeout=HANG_TIMEOUT)[1] == []  # they end with it
     assert len(seen) >= 8 << 20
     for cell in (CANARY, *{name for name in table.split(b",") if name.startswith(CANARY)}):
         assert cell not in seen

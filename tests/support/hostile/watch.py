@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tasks.intake import table_process
+
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _EVENT = struct.Struct("iIII")
 # Of inotify.h.
@@ -82,7 +84,7 @@ class Acts:
         sys.addaudithook(self._hook)
 
     def _hook(self, event: str, args: tuple[object, ...]) -> None:
-        if event in _ACTS:
+        if event in _ACTS and not _starts_a_query(event, args):
             self.found.append(f"{event} {args[0]!r:.80}")
         if event == "open" and isinstance(args[0], str | bytes):
             path = os.path.abspath(os.fsdecode(args[0]))  # noqa: PTH100 -- a Path would resolve and open more
@@ -93,3 +95,9 @@ class Acts:
         """Return what was found since the last time."""
         found, self.found = self.found, []
         return found
+
+
+def _starts_a_query(event: str, args: tuple[object, ...]) -> bool:
+    """Tell whether a process starts in which a query runs: isolated Python, with our script alone."""
+    words = args[1] if event == "subprocess.Popen" else None
+    return isinstance(words, list) and words[:4] == [sys.executable, "-I", "-S", table_process.__file__]

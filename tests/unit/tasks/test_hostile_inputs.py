@@ -23,6 +23,7 @@ from tasks.intake import lengths
 from tasks.intake import query as querying
 from tasks.intake import sealed as sealing
 from tasks.intake.database import own_database
+from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.lines import count_records
 from tasks.intake.read import read_table
 from tasks.intake.sealed import sealed
@@ -202,20 +203,20 @@ def test_rows_of_long_cells_are_read_few_at_a_time() -> None:
 )
 def test_the_parser_by_itself_refuses(query: str, wrong: str) -> None:
     """Before the database, which would refuse most of them too."""
-    with own_database() as connection:
-        found = problem_of(connection, query, ["input"])
+    with DatabaseProcess() as database:
+        found = problem_of(database, query, ["input"])
     assert found is not None
     assert found[0].startswith(wrong)
 
 
 def test_the_parser_lets_what_reads_the_inputs_alone_pass() -> None:
-    with own_database() as connection:
+    with DatabaseProcess() as database:
         for query in (
             "select * from input",
             "with a as (select * from INPUT) select * from a join unnest([1]) u(x) on true union select 1, 2",
             "select i.current_date, age(x, y), date_trunc('month', d) from input i",
         ):
-            assert problem_of(connection, query, ["input"]) is None, query
+            assert problem_of(database, query, ["input"]) is None, query
 
 
 @pytest.mark.enemy(AUTHOR, "reads a file")

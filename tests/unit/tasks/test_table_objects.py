@@ -196,3 +196,35 @@ def test_a_stream_that_breaks_is_refused_and_tells_nothing_of_it() -> None:
             raise ValueError(CANARY)
 
     assert refused(Broken()).message.startswith("cannot be read (")
+
+
+class Kinds:
+    """A table with a column of each of many types, as a stream of Arrow."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect()
+        self._connection.execute(
+            "CREATE TABLE t AS SELECT * FROM (VALUES "
+            "('p1', TIME '01:02:03.5', 30.5::DECIMAL(9, 2), 'b'::ENUM('b', 'a'), INTERVAL '1 month 2 days', "
+            "'\\xAA\\x41'::BLOB, TIMESTAMPTZ '2020-01-02 03:04:05+02'), "
+            "('p2', NULL, 1e3::DECIMAL(9, 2), 'a', INTERVAL '3 hours', ''::BLOB, NULL)) "
+            f"AS v({', '.join(NAMES)})"
+        )
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._connection.table("t").__arrow_c_stream__()
+
+
+def test_a_query_sees_the_types_of_an_object_as_they_are() -> None:
+    found = taken(Kinds(), query="SELECT * FROM input")
+    same = taken(Kinds())
+    pd.testing.assert_frame_equal(found.frame, same.frame)
+    assert found.digest == same.digest
+    assert found.identifiers is not None
+    assert same.identifiers is not None
+    pd.testing.assert_frame_equal(found.identifiers, same.identifiers)
+    kinds = ", ".join(f"typeof({name}) AS {name}" for name in NAMES if name != "age")
+    typed = taken(Kinds(), query=f"SELECT {kinds}, age FROM input")
+    assert typed.identifiers is not None
+    assert typed.identifiers["name"].tolist() == ["TIME", "TIME"]
+    assert set(typed.frame["disease"]) == {"INTERVAL"}
