@@ -125,7 +125,7 @@ def _release(
     policy = load_policy(policy_path, trusted)
     bound_method(policy, str(policy_path))
     check_models(policy, str(policy_path))
-    store = ReleaseStore.open(store_path)
+    store = ReleaseStore.open_to_work(store_path)
     recover(store)
     chosen = period_of(policy, period, runtime)
     if not has_ended(chosen, policy.period, day_at(utc_now(), policy.timezone)):
