@@ -99,7 +99,7 @@ def all_accepted() -> list[Accepted]:
 
 
 def accepted_by_environment() -> list[Accepted]:
-    """Return what `RELEASEGATE_TRUST` names and is there. Raises UsageError for a path from elsewhere than /."""
+    """Return what `RELEASEGATE_TRUST` names and is there. Raises UsageError for a path without a / first."""
     found = []
     for written in filter(None, os.environ.get(TRUST_VARIABLE, "").split(os.pathsep)):
         if not Path(written).is_absolute():

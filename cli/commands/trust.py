@@ -40,7 +40,7 @@ def trust(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Accept a folder that another account owns, or a store that this account did not make."""
+    """Accept a folder of another account, or a store made elsewhere."""
     if (folder is None and group is not None) or (folder is not None and forgotten is not None):
         raise UsageError(
             "were given together, and do not belong together" if forgotten else "needs a folder",

@@ -223,7 +223,7 @@ def test_a_folder_to_spill_is_named_by_itself(root: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("open", "belongs to somebody else, or others can write it"),
+        ("open", "can be written by others"),
         ("link", "is not a folder, or leads over a link"),
         ("link/inner", "is not a folder, or leads over a link"),
         ("store/releases", "holds the store, or is in it"),
