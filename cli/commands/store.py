@@ -199,8 +199,11 @@ def add(
     json: Json = False,
 ) -> int:
     """Add a person to the file of people."""
+    root = store_of(context)
+    if (root / DATABASE).is_file():
+        ReleaseStore.open_to_work(root)
     reviewers = add_person(
-        store_of(context),
+        root,
         name,
         [one.value for one in role],
         public_key=public_key,

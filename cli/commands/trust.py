@@ -41,12 +41,10 @@ def trust(
     json: Json = False,
 ) -> int:
     """Accept a folder of another account, or a store made elsewhere."""
-    if (folder is None and group is not None) or (folder is not None and forgotten is not None):
-        raise UsageError(
-            "were given together, and do not belong together" if forgotten else "needs a folder",
-            where="DIR and --forget" if forgotten else "--group",
-            hint="Run `releasegate trust DIR`, or `releasegate trust --forget DIR`.",
-        )
+    if group is not None and folder is None:
+        raise UsageError("needs a folder", where="--group", hint="Run `releasegate trust DIR --group NAME`.")
+    if folder is not None and forgotten is not None:
+        raise UsageError("do not go together", where="DIR and --forget", hint="Give one of the two.")
     if folder is not None:
         accept(folder, group)
     if forgotten is not None:
