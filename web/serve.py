@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
+from policy.accepted import check_whose
 from policy.errors import UsageError
 from release_store.approval.reviewers import needed_reviewers
 from web.app import make_app
@@ -149,6 +150,8 @@ def _check_origin(origin: str) -> None:
 
 
 def _check_certificate(certificate: Path, key: Path | None) -> None:
+    for path in filter(None, (certificate, key)):
+        check_whose(path)
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
     except (OSError, ValueError) as error:

@@ -11,6 +11,7 @@ from cli.__main__ import main
 from policy.errors import UsageError
 from release_store.store import ReleaseStore
 from tests.support.at_work import key_file
+from tests.support.strangers import give_away, needs_root
 from web.serve import Address, check_address, is_loopback, origins_of
 
 Capture = pytest.CaptureFixture[str]
@@ -43,6 +44,16 @@ def test_another_address_needs_tls_and_a_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="browsers use is not known"):
         check_address(Address("10.0.0.7", 8765, "", tmp_path / "a.pem", tmp_path / "b.pem"))
     with pytest.raises(UsageError, match="cannot be used as a certificate"):
+        check_address(Address("10.0.0.7", 8765, PUBLIC, tmp_path / "a.pem", tmp_path / "b.pem"))
+
+
+@needs_root
+@pytest.mark.enemy("other account", "forges a word")
+@pytest.mark.parametrize("name", ["a.pem", "b.pem"])
+def test_a_strangers_certificate_or_key_serves_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    give_away(tmp_path / name)
+    with pytest.raises(UsageError, match="belongs to user"):
         check_address(Address("10.0.0.7", 8765, PUBLIC, tmp_path / "a.pem", tmp_path / "b.pem"))
 
 
