@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.kinds import Rules, limit_of_environment
+from tests.support.trusting import trust_test_folders
 
 pytest_plugins = (
     "tests.support.stores",
@@ -26,8 +26,7 @@ DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / 
 # The product keeps Python from looking for modules in the folder where it starts, so children are told.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
-# Tests copy stores, and none is registered in the configuration of who runs them: tests/support/strangers.py.
-os.environ["RELEASEGATE_TRUST"] = os.pathsep.join([tempfile.gettempdir(), str(ROOT)])
+trust_test_folders()
 
 # How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change
 # by the same examples; any other run looks for new ones, and the nightly one for many.
