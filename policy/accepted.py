@@ -93,9 +93,10 @@ def is_made_or_accepted(root: Path, store_id: Callable[[], str]) -> bool:
     return own is not None and own.store_id == store_id()
 
 
-def all_accepted() -> list[Accepted]:
-    """Return what the account's configuration accepts, and then what the environment does."""
-    return [*own_accepted(), *accepted_by_environment()]
+def all_accepted() -> Iterator[Accepted]:
+    """Give what the environment accepts, and then what the account's configuration does."""
+    yield from accepted_by_environment()
+    yield from own_accepted()
 
 
 def accepted_by_environment() -> list[Accepted]:

@@ -403,11 +403,17 @@ def _make_folder(root: Path, undo: ExitStack) -> None:
     Raises UsageError where another process has just begun to make one there.
     """
     made = not root.exists()
-    root.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
         (root / _FOLDERS[0]).mkdir(mode=0o700)
-    except FileExistsError:
+    except FileExistsError:  # a link to nothing, too
         raise _not_empty(root) from None
+    except OSError as error:
+        raise UsageError(
+            f"cannot be made ({type(error).__name__})",
+            where=str(root),
+            hint="Check the permissions of its folder.",
+        ) from None
     if made:
         undo.callback(shutil.rmtree, root, ignore_errors=True)
     else:

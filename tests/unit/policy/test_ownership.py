@@ -216,6 +216,15 @@ def test_what_cannot_be_kept_is_told(tmp_path: Path, accepts_nothing: Path) -> N
     assert "RELEASEGATE_TRUST" in caught.value.hint
 
 
+def test_what_the_environment_accepts_asks_for_no_configuration(
+    tmp_path: Path, accepts_nothing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepts_nothing.parent.mkdir(parents=True)
+    accepts_nothing.write_text("damaged")
+    monkeypatch.setenv("RELEASEGATE_TRUST", str(tmp_path))
+    assert is_made_or_accepted(tmp_path / "store", lambda: "1")
+
+
 @needs_root
 @pytest.mark.enemy("owner of the folder", "publishes a person")
 @pytest.mark.usefixtures("accepts_nothing")

@@ -150,6 +150,13 @@ def test_a_store_that_cannot_be_made_leaves_nothing(
     ReleaseStore.create(tmp_path / "store")
 
 
+def test_a_link_to_nothing_is_no_place_for_a_store(tmp_path: Path) -> None:
+    (tmp_path / "store").symlink_to(tmp_path / "none")
+    with pytest.raises(UsageError, match="is not an empty folder"):
+        ReleaseStore.create(tmp_path / "store")
+    assert [one.name for one in tmp_path.iterdir()] == ["store"]
+
+
 def test_a_store_without_a_home_is_made_and_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], accepts_nothing: Path
 ) -> None:
