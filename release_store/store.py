@@ -152,8 +152,11 @@ class ReleaseStore(StoreReader):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether this account may work with the store."""
-        return is_made_or_accepted(self.root, lambda: self.store_id)
+        """Whether this account may work with the store; not where its configuration is of no use."""
+        try:
+            return is_made_or_accepted(self.root, lambda: self.store_id)
+        except UsageError:
+            return False
 
     # Writing ---------------------------------------------------------------------------------------
 

@@ -157,10 +157,19 @@ def test_a_link_to_nothing_is_no_place_for_a_store(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["store"]
 
 
+@pytest.mark.parametrize("damaged", [True, False])
 def test_a_store_without_a_home_is_made_and_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], accepts_nothing: Path
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    accepts_nothing: Path,
+    damaged: bool,
 ) -> None:
-    accepts_nothing.parents[1].write_text("no folder")
+    if damaged:
+        accepts_nothing.parent.mkdir(parents=True)
+        accepts_nothing.write_text("damaged")
+    else:
+        accepts_nothing.parents[1].write_text("no folder")
     root = tmp_path / "store"
     assert main(["--store", str(root), "init"]) == 0
     told = capsys.readouterr().out.splitlines()[-1]
