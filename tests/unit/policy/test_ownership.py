@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,13 @@ def test_stores_are_kept_with_their_ids(tmp_path: Path, accepts_nothing: Path) -
     accepts_nothing.write_text("{}]")
     with pytest.raises(UsageError, match="does not say what this account accepts"):
         own_stores()
+
+
+def test_what_is_kept_at_the_same_time_is_all_kept(tmp_path: Path, accepts_nothing: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: register(tmp_path / str(n), str(n)), range(16)))
+    assert {one.store_id for one in own_stores()} == {str(n) for n in range(16)}
+    assert [one.name for one in accepts_nothing.parent.iterdir()] == ["trust.json"]
 
 
 @pytest.mark.enemy("other account", "gains a role")
