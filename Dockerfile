@@ -37,6 +37,7 @@ ENV PATH=/opt/releasegate/bin:$PATH \
     HOME=/var/lib/releasegate \
     PREFECT_HOME=/var/lib/releasegate/prefect \
     RELEASEGATE_STORE=/srv/releasegate/store \
+    RELEASEGATE_TRUST=/srv/releasegate \
     PYTHONDONTWRITEBYTECODE=1
 USER 10001:10001
 # Store, keys, people, policies and tables: one volume. Everything else can be read only.

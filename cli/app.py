@@ -66,6 +66,7 @@ COMMANDS = {
     "people": Entry("store", STORE, "List the people who work with the store, or add one."),
     "notify": Entry("store", STORE, "Send the notices that are due."),
     "clock": Entry("store", STORE, "Repair the log after a clock error."),
+    "trust": Entry("trust", STORE, "Accept a folder of another account, or a store made elsewhere."),
     "doctor": Entry("store", STORE, "Check and repair the store, and finish interrupted work."),
 }
 

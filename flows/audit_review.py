@@ -42,7 +42,7 @@ def audit_review(store: str = "store", series: str | None = None) -> Any:
 
 def _review(store_path: Path, series: str | None, by: str) -> tuple[bool, str]:
     """Review the store, tell it in a page and a table, and return whether all is well, and it in one line."""
-    found = review_store(ReleaseStore.open(store_path), by=by, series=series)
+    found = review_store(ReleaseStore.open_to_work(store_path), by=by, series=series)
     if n_findings := len(found.findings) + len(found.refused):
         tell_problems(verify_failed(ReleaseStore.open(store_path), n_findings))
     create_markdown_artifact(

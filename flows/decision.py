@@ -58,7 +58,7 @@ def decide_release(
 def _decide_release(
     candidate: str, digest: str, decision: str, by: str, reason: str, signature: str, store_path: str
 ) -> Any:
-    store = ReleaseStore.open(Path(store_path))
+    store = ReleaseStore.open_to_work(Path(store_path))
     runtime = PrefectRuntime()
     outcome = decide(
         store,

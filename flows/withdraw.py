@@ -37,7 +37,7 @@ def withdraw_release(release: Text, by: Name, reason: Reason, signature: Text, s
 
 
 def _withdraw_release(release_id: str, by: str, reason: str, signature: str, store_path: str) -> Any:
-    store = ReleaseStore.open(Path(store_path))
+    store = ReleaseStore.open_to_work(Path(store_path))
     release = service.withdraw_release(
         store, release_id, by=by, reason=reason, credential=SignedText(signature)
     )

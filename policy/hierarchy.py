@@ -20,7 +20,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from policy.plain_file import open_path, open_plain, read_at_most
+from policy.plain_file import open_plain, read_at_most
 
 ROOT = "*"
 LARGEST_FILE = 16 << 20  # bytes
@@ -43,15 +43,15 @@ class Hierarchy:
         return tuple(path[0] for path in self.paths)
 
 
-def read_csv_hierarchy(path: Path, check: Callable[[Path], None] | None = None) -> Hierarchy:
-    """Read one line a leaf, `;`-separated, most specific first; `check` is told where the opened file lies.
+def read_csv_hierarchy(path: Path, check: Callable[[int], None] | None = None) -> Hierarchy:
+    """Read one line a leaf, `;`-separated, most specific first; `check` is given the opened file.
 
     Raises OSError as `open_plain`, UnicodeDecodeError, csv.Error, and ValueError with a one-line finding
     where the file is empty, repeats a leaf, is not a tree, or holds a key in PEM.
     """
     with open_plain(path) as data:
-        if check is not None and (lies := open_path(data.fileno())) is not None:
-            check(lies)
+        if check is not None:
+            check(data.fileno())
         text = read_at_most(data, LARGEST_FILE, path).decode("utf-8")
     if "-----BEGIN" in text:
         raise ValueError("is a key, and no hierarchy")

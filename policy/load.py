@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import rfc8785
 import yaml
 from pydantic import ValidationError
 
+from policy.accepted import check_whose
 from policy.errors import PolicyError
 from policy.findings import policy_error
 from policy.hierarchy import Hierarchy, from_tree, read_csv_hierarchy
 from policy.model import ReleasePolicy, Source
-from policy.plain_file import not_read, read_bytes
+from policy.plain_file import not_read, open_path, open_plain, read_at_most
 from policy.trusted import Trusted
 from policy.yaml_text import LARGEST_TEXT, load_yaml, yaml_finding
 
@@ -27,10 +29,13 @@ def load_policy(path: Path, trusted: Trusted | None = None) -> ReleasePolicy:
     """Read the policy in `path`.
 
     Hierarchies given as a file name are read from below the policy's folder, or from folders that are
-    `trusted`. Raises PolicyError with the file, the field, what was found and what is allowed.
+    `trusted`. Raises PolicyError with the file, the field, what was found and what is allowed; UsageError
+    for a file that is a stranger's.
     """
     try:
-        text = read_bytes(path, LARGEST_TEXT).decode()
+        with open_plain(path) as opened:
+            check_whose(path, os.fstat(opened.fileno()))
+            text = read_at_most(opened, LARGEST_TEXT, path).decode()
     except FileNotFoundError:
         raise PolicyError("no such file", where=str(path), hint="Give the path of a policy.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -138,7 +143,13 @@ def _hierarchy(written: object, path: Path, field: str, trusted: Trusted) -> Hie
             base = path.resolve().parent
             file = trusted.named(written, base, where)
             where = f"{where} ({path.parent / written})"
-            return read_csv_hierarchy(file, lambda lies: trusted.check(lies, base, where))
+
+            def check(opened: int) -> None:
+                if (lies := open_path(opened)) is not None:
+                    trusted.check(lies, base, where)
+                check_whose(base / written, os.fstat(opened))
+
+            return read_csv_hierarchy(file, check)
         return from_tree(written)
     except FileNotFoundError:
         raise PolicyError(

@@ -63,6 +63,10 @@ def check_store(root: Path) -> list[Check]:
         )
     database, writable = _database(root)
     checks = [database]
+    if writable:
+        accepted = _guarded("trust", _trust, root)
+        checks += accepted
+        writable = all(one.condition is Condition.FINE for one in accepted)
     if database.condition is not Condition.WRONG:
         checks += _guarded("triggers", _triggers, root)
         checks += _guarded("clock", _clock, root)
@@ -112,6 +116,11 @@ def _database(root: Path) -> tuple[Check, bool]:
     writable = not read_only and os.access(root, os.W_OK)
     told = "" if writable else "; the store is read-only, so nothing is repaired"
     return Check("database", Condition.FINE, f"opens, schema {number}{told}"), writable
+
+
+def _trust(root: Path) -> list[Check]:
+    ReleaseStore.open_to_work(root)
+    return [Check("trust", Condition.FINE, "this account made the store, or accepted it")]
 
 
 def _triggers(root: Path) -> list[Check]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Collection
+from contextlib import ExitStack
 from pathlib import Path
 
+from policy.accepted import check_whose
 from policy.errors import UsageError
 from policy.plain_file import NotRegular, not_read, open_plain, read_at_most
 
-_ROOT = 0
 LARGEST_FILE = 16 << 20  # bytes: keys, people, what was signed
 _HINT_NOT_REGULAR = "Name a file of its own."
 
@@ -60,8 +60,9 @@ def resolved(path: Path) -> Path:
 
 
 def read_secret(path: Path, called: str, *, hint: str = "Name another file.") -> bytes:
-    """Return a key or a token; raises as `read_plain`, and if others can read it."""
+    """Return a key or a token; raises as `read_plain` and `check_whose`, and if others can read it."""
     data, status = read_plain(path, called, hint=hint)
+    check_whose(path, status)
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise UsageError(
             _said(called, "can be read by others"), where=str(path), hint=f"Run `chmod 600 {path}`."
@@ -69,57 +70,72 @@ def read_secret(path: Path, called: str, *, hint: str = "Name another file.") ->
     return data
 
 
-def trusted_owners(root: Path) -> frozenset[int]:
-    """Return who may own what the store in `root` goes by: root, and whose the store's folder is."""
+def is_new_key(path: Path, variable: str) -> bool:
+    """Tell whether the key of a new store is to be made in `path`, which `variable` may name.
+
+    Raises UsageError where something else than a key that was named on purpose is there: whoever put it there
+    would have the key, too.
+    """
+    if not os.path.lexists(path):
+        return True
+    if os.environ.get(variable):
+        return False
+    raise UsageError(
+        "is there before the store is",
+        where=str(path),
+        hint=f"Move it away; or, if it is your own key, name it in {variable}.",
+    )
+
+
+def write_new_key(path: Path, data: bytes, undo: ExitStack | None = None) -> None:
+    """Write a new key that nobody else can read; `undo` removes it again.
+
+    Raises UsageError where another process has just made one, or it cannot be written.
+    """
     try:
-        return frozenset({_ROOT, root.stat().st_uid})
-    except OSError:
-        return frozenset({_ROOT, os.geteuid()})
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        if undo is not None:
+            undo.callback(path.unlink, missing_ok=True)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise UsageError(
+            f"cannot be made ({type(error).__name__})",
+            where=str(path),
+            hint="Check the permissions of its folder, and that nobody else makes a store there.",
+        ) from None
 
 
-def check_file(path: Path, status: os.stat_result, owners: Collection[int]) -> None:
-    """Raise UsageError where somebody who is not to be trusted owns a file, or can write it."""
-    _check_owner(path, status, owners, "belongs to")
+def check_file(path: Path, status: os.stat_result) -> None:
+    """Raise UsageError where somebody who is not trusted owns a file that was opened, or can write it."""
+    check_whose(path, status)
     if stat.S_IMODE(status.st_mode) & 0o022:
         raise UsageError("can be written by others", where=str(path), hint=f"Run `chmod go-w {path}`.")
 
 
-def check_folder(folder: Path, owners: Collection[int]) -> None:
-    """Raise UsageError where somebody who is not to be trusted can put another file in place of one of these.
+def check_folder(folder: Path) -> None:
+    """Raise UsageError where somebody who is not trusted can put another file in place of one of these.
 
     A folder with the sticky bit, such as /tmp, lets nobody but the owner of a file do that.
     """
+    check_whose(folder)
     try:
-        status = folder.stat()
+        mode = folder.stat().st_mode
     except OSError as error:
         raise UsageError(
             f"cannot be read ({type(error).__name__})",
             where=str(folder),
             hint="Fix the permissions of the folder.",
         ) from None
-    check_folder_status(folder, status, owners)
-
-
-def check_folder_status(folder: Path, status: os.stat_result, owners: Collection[int]) -> None:
-    """The same of a folder whose status is known."""
-    _check_owner(folder, status, owners, "holds files that the store goes by, and belongs to")
-    if stat.S_IMODE(status.st_mode) & 0o022 and not status.st_mode & stat.S_ISVTX:
+    if stat.S_IMODE(mode) & 0o022 and not mode & stat.S_ISVTX:
         raise UsageError(
             "holds files that the store goes by, and can be written by others",
             where=str(folder),
             hint=f"Run `chmod go-w {folder}`, or keep those files in another folder.",
         )
-
-
-def _check_owner(path: Path, status: os.stat_result, owners: Collection[int], finding: str) -> None:
-    if status.st_uid in owners:
-        return
-    owner = max(owners)
-    raise UsageError(
-        f"{finding} user {status.st_uid}, who is neither root nor the store's owner",
-        where=str(path),
-        hint=f"Run `chown {owner} {path}`, after you have checked what it holds.",
-    )
 
 
 def _said(called: str, finding: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import os
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 from numpy.typing import NDArray
 
+from policy.accepted import real_path
 from policy.errors import UsageError
-from release_store.guarded_files import read_secret, resolved
+from release_store.guarded_files import is_new_key, read_secret, resolved, write_new_key
 from release_store.records import PersonHashes
 
 PERSON_KEY_VARIABLE = "RELEASEGATE_PERSON_KEY_FILE"
@@ -31,8 +32,8 @@ def person_key_path(root: Path) -> Path:
     """
     chosen = os.environ.get(PERSON_KEY_VARIABLE)
     store = resolved(root)
-    path = resolved(Path(chosen) if chosen else store.with_name(store.name + ".people.key"))
-    if path.is_relative_to(store):
+    path = resolved(Path(chosen)) if chosen else store.with_name(store.name + ".people.key")
+    if real_path(path).is_relative_to(store):
         raise UsageError(
             "the key of people is inside the store, whose hashes it protects",
             where=str(path),
@@ -41,19 +42,14 @@ def person_key_path(root: Path) -> Path:
     return path
 
 
-def make_person_key(root: Path) -> None:
-    """Make a key of people (mode 0600) where the store's has its place, if there is none yet.
+def make_person_key(root: Path, undo: ExitStack | None = None) -> None:
+    """Make the key of people of a new store (mode 0600), which `undo` removes, or take the one that is named.
 
-    Raises UsageError where one that is there is of no use, as `person_key` does.
+    Raises UsageError where one that is named is of no use, as `person_key` does.
     """
     path = person_key_path(root)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with contextlib.suppress(FileExistsError):
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(made, "wb") as file:
-            file.write(secrets.token_bytes(LEAST_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
+    if is_new_key(path, PERSON_KEY_VARIABLE):
+        write_new_key(path, secrets.token_bytes(LEAST_BYTES), undo)
     person_key(root)
 
 
@@ -64,7 +60,7 @@ def person_key(root: Path) -> bytes | None:
     lies inside the store, is open to others or is too short.
     """
     path = person_key_path(root)
-    if not os.environ.get(PERSON_KEY_VARIABLE) and not path.exists():
+    if not os.environ.get(PERSON_KEY_VARIABLE) and not os.path.lexists(path):
         return None
     key = read_secret(
         path, "the key of people", hint=f"Restore it, or name another place in {PERSON_KEY_VARIABLE}."

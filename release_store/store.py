@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +13,9 @@ from typing import Any, Self
 import duckdb
 from filelock import FileLock, Timeout
 
+from policy.accepted import check_whose, is_made_or_accepted, register
 from policy.errors import ReleaseGateError, StoreError, UsageError
+from release_store.acceptance import check_accepted
 from release_store.approval.authentication import (
     credential_ids,
     decision_statement,
@@ -68,27 +71,37 @@ class ReleaseStore(StoreReader):
 
     @classmethod
     def create(cls, root: Path, *, actor: str = "releasegate") -> Self:
-        """Make a store in `root`, and its signing key outside it. Raises UsageError if it is one already."""
+        """Make a store in `root`, and its keys outside it; this account may work with it from then on.
+
+        Raises UsageError if it is one already, and for keys or folders that are another's. What was made is
+        removed where the rest cannot be. A configuration that cannot be written is not told: `is_accepted`.
+        """
         if (root / DATABASE).exists():
             raise UsageError(
                 "is already a store", where=str(root), hint="Choose another folder with --store."
             )
         if root.exists() and (not root.is_dir() or any(root.iterdir())):
-            raise UsageError(
-                "is not an empty folder", where=str(root), hint="Choose another folder with --store."
-            )
-        make_person_key(root)
-        key = keys.make_key(root)
+            raise _not_empty(root)
+        check_whose(root)
+        with ExitStack() as undo:
+            store = cls._made(root, actor, undo)
+            undo.pop_all()
+        with suppress(UsageError):
+            register(root, store.store_id)
+        return store
+
+    @classmethod
+    def _made(cls, root: Path, actor: str, undo: ExitStack) -> Self:
+        """Make a store as `create` does; `undo` removes what was made of it."""
+        make_person_key(root, undo)
+        key = keys.make_key(root, undo)
         check_can_keep(root)
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for name in _FOLDERS:
-            (root / name).mkdir(exist_ok=True, mode=0o700)
+        _make_folder(root, undo)
         (root / keys.PUBLIC_KEY_FILE).write_bytes(keys.public_pem(key))
         store_id = str(uuid.uuid4())
-        with connect(root, create=True):
-            pass
+        undo.callback(kept_file(root, store_id).unlink, missing_ok=True)
         created_at = iso(utc_now())
-        with transaction(root) as con:
+        with transaction(root, create=True) as con:
             con.execute(
                 "INSERT INTO store_info VALUES ('store_id', ?), ('created_at', ?)", [store_id, created_at]
             )
@@ -131,6 +144,24 @@ class ReleaseStore(StoreReader):
             )
         with connect(root) as con:
             return cls(root, queries.store_info(con, "store_id"))
+
+    @classmethod
+    def open_to_work(cls, root: Path) -> Self:
+        """Open the store in `root` to change it, or to go by its people; raises as `open`.
+
+        Raises UsageError too where this account neither made nor accepted it.
+        """
+        store = cls.open(root)
+        check_accepted(root, lambda: store.store_id)
+        return store
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether this account may work with the store; not where its configuration is of no use."""
+        try:
+            return is_made_or_accepted(self.root, lambda: self.store_id)
+        except UsageError:
+            return False
 
     # Writing ---------------------------------------------------------------------------------------
 
@@ -414,3 +445,40 @@ class ReleaseStore(StoreReader):
             yield
         finally:
             lock.release()
+
+
+def _make_folder(root: Path, undo: ExitStack) -> None:
+    """Make the folder of a new store and those in it; `undo` empties it again.
+
+    Raises UsageError where another process has just begun to make one there.
+    """
+    made = not root.exists()
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (root / _FOLDERS[0]).mkdir(mode=0o700)
+    except FileExistsError:  # a link to nothing, too
+        raise _not_empty(root) from None
+    except OSError as error:
+        raise UsageError(
+            f"cannot be made ({type(error).__name__})",
+            where=str(root),
+            hint="Check the permissions of its folder.",
+        ) from None
+    if made:
+        undo.callback(shutil.rmtree, root, ignore_errors=True)
+    else:
+        undo.callback(_empty, root)
+    for name in _FOLDERS[1:]:
+        (root / name).mkdir(mode=0o700)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _not_empty(root: Path) -> UsageError:
+    return UsageError("is not an empty folder", where=str(root), hint="Choose another folder with --store.")

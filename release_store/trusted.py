@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -25,22 +24,20 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from policy.accepted import check_whose, is_made_or_accepted, real_path
 from policy.errors import UsageError
 from policy.findings import display_name
 from policy.location import address_of
+from policy.ownership import trust_command
 from policy.postgres_address import PostgresTable, is_postgres, postgres_database
 from policy.trusted import TRUSTED_FILE, Cluster, Memory, ObjectStore, Trusted
 from policy.yaml_text import load_yaml, yaml_finding
+from release_store.acceptance import check_accepted
 from release_store.approval.reviewers import people_path
 from release_store.audit.keys import key_path
-from release_store.guarded_files import (
-    check_file,
-    check_folder,
-    read_plain,
-    read_secret,
-    resolved,
-    trusted_owners,
-)
+from release_store.db.connection import DATABASE, connect
+from release_store.db.queries import store_info
+from release_store.guarded_files import check_file, check_folder, read_plain, read_secret, resolved
 from release_store.person_key import person_key_path
 
 _HINT = "See docs/security.md for what is allowed."
@@ -96,28 +93,26 @@ class _File(BaseModel):
 def load_trusted(root: Path) -> Trusted:
     """Return what the owner of the store in `root` trusts, and what no policy may read there.
 
-    Raises UsageError where `trusted.yaml` is not a regular file, others can write or replace it, or it says
-    something unknown.
+    Raises UsageError where `trusted.yaml` is not a regular file, others can write or replace it, it says
+    something unknown, or the store is neither made nor accepted by this account.
     """
     store = resolved(root)
     path = store.with_name(TRUSTED_FILE)
-    never = (store, key_path(root), person_key_path(root), people_path(root))
+    never = (store, *map(real_path, (key_path(root), person_key_path(root), people_path(root))))
     try:
         path.lstat()
     except FileNotFoundError:
         return Trusted(never=never)
     found = _File() if (document := _document(root, path)) is None else _validated(document, path)
     folders = [resolved(_absolute(written, f"{path}: folders")) for written in found.folders]
-    cluster = (
-        None if found.engine is None else _cluster(found.engine, f"{path}: engine", trusted_owners(root))
-    )
+    cluster = None if found.engine is None else _cluster(found.engine, f"{path}: engine")
     objects = _object_store(found.s3, f"{path}: s3")
-    memory = _memory(found, path, store, trusted_owners(root))
+    memory = _memory(found, path, store)
     databases = tuple(_database(written, f"{path}: postgres") for written in found.postgres)
     return Trusted(tuple(folders), tuple(found.packages), never, cluster, objects, memory, databases)
 
 
-def _memory(found: _File, path: Path, store: Path, owners: Collection[int]) -> Memory:
+def _memory(found: _File, path: Path, store: Path) -> Memory:
     if found.spill is None and found.spill_limit is not None:
         raise UsageError(
             "limits temporary files, and there is no folder for them",
@@ -126,7 +121,7 @@ def _memory(found: _File, path: Path, store: Path, owners: Collection[int]) -> M
         )
     return Memory(
         None if found.memory_limit is None else _size(found.memory_limit, f"{path}: memory_limit"),
-        None if found.spill is None else _spill(found.spill, f"{path}: spill", store, owners),
+        None if found.spill is None else _spill(found.spill, f"{path}: spill", store),
         None if found.spill_limit is None else _size(found.spill_limit, f"{path}: spill_limit"),
     )
 
@@ -152,7 +147,7 @@ def _size(written: str, where: str) -> int:
     return found
 
 
-def _spill(written: str, where: str, store: Path, owners: Collection[int]) -> Path:
+def _spill(written: str, where: str, store: Path) -> Path:
     """Return the folder for temporary files, which nobody may write or replace who is not to be trusted."""
     path = _absolute(written, where)
     try:
@@ -175,13 +170,12 @@ def _spill(written: str, where: str, store: Path, owners: Collection[int]) -> Pa
             where=where,
             hint="Name a folder of its own, outside the store.",
         )
-    if status.st_uid not in owners or stat.S_IMODE(status.st_mode) & 0o022:
+    if stat.S_IMODE(status.st_mode) & 0o022:
         raise UsageError(
-            f"'{written}' belongs to somebody else, or others can write it",
-            where=where,
-            hint=f"Run `chown {max(owners)} {written}` and `chmod 700 {written}`.",
+            f"'{written}' can be written by others", where=where, hint=f"Run `chmod 700 {written}`."
         )
-    check_folder(path.parent, owners)
+    check_whose(path, status)
+    check_folder(path.parent)
     if not os.access(path, os.W_OK | os.X_OK):
         raise UsageError(
             f"'{written}' cannot be written by this account",
@@ -198,7 +192,7 @@ def _absolute(written: str, where: str) -> Path:
     return path
 
 
-def _cluster(engine: _Engine, where: str, owners: Collection[int]) -> Cluster:
+def _cluster(engine: _Engine, where: str) -> Cluster:
     """Return the cluster, to which rows go under TLS alone: on one machine too, other accounts could join."""
     if not _is_host_and_port(engine.address):
         raise UsageError(
@@ -212,8 +206,8 @@ def _cluster(engine: _Engine, where: str, owners: Collection[int]) -> Cluster:
         paths[name] = path = _absolute(getattr(engine, name), field)
         if name == "key":
             read_secret(path, "the key", hint=hint)
-        check_file(path, read_plain(path, hint=hint)[1], owners)
-        check_folder(path.parent, owners)
+        check_file(path, read_plain(path, hint=hint)[1])
+        check_folder(path.parent)
     return Cluster(engine.address, **paths)
 
 
@@ -273,15 +267,29 @@ def _is_host_and_port(address: str) -> bool:
 
 def _document(root: Path, path: Path) -> Any:
     data, status = read_plain(path, hint="Restore it, or remove it.")
-    owners = trusted_owners(root)
-    check_file(path, status, owners)
-    check_folder(path.parent, owners)
+    check_file(path, status)
+    check_folder(path.parent)
+    check_whose(root)
+    _check_accepted(root, path)
     try:
         return load_yaml(data.decode())
     except yaml.YAMLError as error:
         raise UsageError(yaml_finding(error), where=str(path), hint="Fix the YAML.") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"is not valid YAML ({type(error).__name__})", where=str(path), hint=_HINT) from None
+
+
+def _check_accepted(root: Path, path: Path) -> None:
+    """Raise UsageError unless it lies beside a store that this account made, or in an accepted place."""
+    if (root / DATABASE).is_file():
+        with connect(root) as con:
+            check_accepted(root, lambda: store_info(con, "store_id"))
+    elif not is_made_or_accepted(root, str):
+        raise UsageError(
+            "is there and no store, and this account did not accept its folder",
+            where=str(path),
+            hint=f"Look at it; if you trust what it says, run `{trust_command(path.parent)}`.",
+        )
 
 
 def _validated(document: Any, path: Path) -> _File:

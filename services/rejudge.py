@@ -47,7 +47,7 @@ def rejudge(
 def _rejudge(
     candidate_id: str, store_path: Path, input_path: Given | None, actor: str | None, runtime: Runtime
 ) -> Outcome:
-    store = ReleaseStore.open(store_path)
+    store = ReleaseStore.open_to_work(store_path)
     recover(store)
     record = store.candidate(candidate_id)
     store.check_rows(record.series)

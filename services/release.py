@@ -125,7 +125,7 @@ def _release(
     policy = load_policy(policy_path, trusted)
     bound_method(policy, str(policy_path))
     check_models(policy, str(policy_path))
-    store = ReleaseStore.open(store_path)
+    store = ReleaseStore.open_to_work(store_path)
     recover(store)
     store.check_rows(policy.series)
     chosen = period_of(policy, period, runtime)

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.kinds import Rules, limit_of_environment
+from tests.support.trusting import trust_test_folders
 
 pytest_plugins = (
     "tests.support.stores",
+    "tests.support.strangers",
     "tests.support.s3_server",
     "tests.support.postgres_server",
     "tests.support.pages.fixtures",
@@ -23,6 +25,8 @@ DATASETS = Path(os.environ.get("RELEASEGATE_DATASETS", ROOT.parent / "shared" / 
 
 # The product keeps Python from looking for modules in the folder where it starts, so children are told.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+trust_test_folders()
 
 # How long an example takes says more of the machine's other work than of ours. `.ci/run` judges every change
 # by the same examples; any other run looks for new ones, and the nightly one for many.

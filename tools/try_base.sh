@@ -33,7 +33,7 @@ for name in flows cli policy tasks services releasegate; do
 done
 for name in pandas sitecustomize usercustomize typer; do echo "open('$work/ran', 'w')" >"$name.py"; done
 
-unset PYTHONPATH PREFECT_API_URL RELEASEGATE_STORE RELEASEGATE_SIGNING_KEY
+unset PYTHONPATH PREFECT_API_URL RELEASEGATE_STORE RELEASEGATE_SIGNING_KEY RELEASEGATE_TRUST XDG_CONFIG_HOME
 export PREFECT_HOME="$work/prefect" HOME="$work"
 releasegate() { "$work/venv/bin/releasegate" "$@"; }
 releasegate --version

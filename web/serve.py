@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from cryptography import x509
 
+from policy.accepted import check_whose
 from policy.errors import UsageError
 from release_store.approval.reviewers import needed_reviewers
 from release_store.canonical import utc_now
@@ -154,7 +155,9 @@ def _check_origin(origin: str) -> None:
 
 
 def _check_certificate(certificate: Path, key: Path) -> None:
-    """Raise UsageError for files that TLS cannot use, a key that all read, and dates that are over."""
+    """Raise UsageError for files that TLS cannot use, others' files, a key that all read, and dates over."""
+    for path in (certificate, key):
+        check_whose(path)
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_no_password)
         own = x509.load_pem_x509_certificates(certificate.read_bytes())[0]

@@ -29,7 +29,7 @@ class Server:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store = ReleaseStore.open(settings.root)
+        self.store = ReleaseStore.open_to_work(settings.root)
         self.challenges = Challenges(settings.challenge_life, settings.clock)
         self.sessions = Sessions(settings.idle_life, settings.session_life, settings.clock)
 

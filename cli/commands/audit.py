@@ -46,7 +46,7 @@ def audit(
 ) -> int:
     """Re-check published releases against today's gates."""
     check_typed(by or "", "", "--by")
-    store = ReleaseStore.open(store_of(context))
+    store = ReleaseStore.open_to_work(store_of(context))
     who = default_actor() if by is None else by
     with notify_on_exit(store.root), progress_reporter() as progress:
         document = audit_series(

@@ -103,7 +103,7 @@ def _decide(
     proof: tuple[Path | None, Path | None, str | None],
     json: bool,
 ) -> int:
-    store = ReleaseStore.open(root)
+    store = ReleaseStore.open_to_work(root)
     outcome = decide(
         store,
         candidate,
@@ -138,7 +138,7 @@ def ask(
 ) -> int:
     """Return a candidate with a question; it cannot be approved before the answer."""
     found = ask_question(
-        ReleaseStore.open(store_of(context)),
+        ReleaseStore.open_to_work(store_of(context)),
         candidate,
         by=by,
         question=question,
@@ -167,7 +167,7 @@ def answer(
 ) -> int:
     """Answer a question with which a candidate was returned."""
     found = answer_question(
-        ReleaseStore.open(store_of(context)),
+        ReleaseStore.open_to_work(store_of(context)),
         candidate,
         by=by,
         answer=answer,
@@ -193,7 +193,7 @@ def withdraw(
     json: Json = False,
 ) -> int:
     """Withdraw a release from the public folder; a tombstone stays."""
-    store = ReleaseStore.open(store_of(context))
+    store = ReleaseStore.open_to_work(store_of(context))
     credential = credential_of(key, token_file, signed)
     found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
     tombstone = tombstone_file(store.root, found.series, found.release_id)

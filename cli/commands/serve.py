@@ -42,7 +42,7 @@ def serve(
 ) -> int:
     """Serve pages on which people read what waits, and decide with their own keys."""
     root = store_of(context)
-    ReleaseStore.open(root)
+    ReleaseStore.open_to_work(root)
     try:
         from web.serve import Address
         from web.serve import serve as serve_store

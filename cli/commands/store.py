@@ -14,7 +14,9 @@ from cli.options import Json, Key, Reason, TokenFile, store_of
 from cli.output import write_json
 from cli.reviewer_tables import add_person, people_document, show_people
 from flows.runtime.settings import contradicted
+from policy.accepted import TRUST_VARIABLE
 from policy.errors import ReleaseGateError, UsageError, VerificationFailed
+from policy.ownership import trust_command
 from policy.trusted import TRUSTED_FILE
 from release_store.approval.credentials import credential_of
 from release_store.approval.expiry import end_expired
@@ -65,11 +67,18 @@ def init(context: typer.Context) -> int:
     """Create a store and its signing key."""
     root = store_of(context)
     _check_nothing_was_put(root)
+    signing, people = key_path(root), person_key_path(root)
+    verbs = ["uses" if path.exists() else "created" for path in (signing, people)]
     store = ReleaseStore.create(root)
     print(f"created the store {store.root}/")
-    print(f"created its signing key {key_path(store.root)}")
-    print(f"created the key of people, which hashes who they are: {person_key_path(store.root)}")
+    print(f"{verbs[0]} its signing key {signing}")
+    print(f"{verbs[1]} the key of people, which hashes who they are: {people}")
     print("keep copies of the keys where nobody who can write to the store can read them")
+    if not store.is_accepted:
+        print(
+            "that this account made the store could not be kept: before you work with it, run "
+            f"`{trust_command(resolved(root))}` where there is a home, or set {TRUST_VARIABLE}"
+        )
     return 0
 
 
@@ -101,7 +110,7 @@ def clock(
     json: Json = False,
 ) -> int:
     """Repair the log after a clock error."""
-    store = ReleaseStore.open(store_of(context))
+    store = ReleaseStore.open_to_work(store_of(context))
     credential = credential_of(key, token_file)
     with notify_on_exit(store.root):
         event, ended = correct_clock(store, by=by, reason=reason, credential=credential)
@@ -122,7 +131,7 @@ def clock(
 @app.command()
 def notify(context: typer.Context, json: Json = False) -> int:
     """Send the notices that are due."""
-    store = ReleaseStore.open(store_of(context))
+    store = ReleaseStore.open_to_work(store_of(context))
     with suppress(CorruptCursors):  # `send_all` says so
         register_channels(store)
     unread = None
@@ -190,8 +199,11 @@ def add(
     json: Json = False,
 ) -> int:
     """Add a person to the file of people."""
+    root = store_of(context)
+    if (root / DATABASE).is_file():
+        ReleaseStore.open_to_work(root)
     reviewers = add_person(
-        store_of(context),
+        root,
         name,
         [one.value for one in role],
         public_key=public_key,

@@ -53,7 +53,7 @@ def run_release(
     # imported, which takes seconds.
     trusted = trusted_in(store)
     loaded = checked_policy(policy, trusted)
-    opened = ReleaseStore.open(store)
+    opened = ReleaseStore.open_to_work(store)
     if period is not None:
         has_ended(read_period(period, loaded.period), loaded.period, day_at(utc_now(), loaded.timezone))
     act = Act.REVISE if revise else Act.PREPARE
@@ -160,7 +160,7 @@ def run_rejudge(
     progress: Progress = no_progress,
 ) -> Outcome:
     """Assess a candidate again, as `run_release` releases a period."""
-    opened = ReleaseStore.open(store)
+    opened = ReleaseStore.open_to_work(store)
     opened.candidate(candidate)
 
     def here() -> Outcome:

@@ -16,11 +16,12 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from policy.accepted import check_whose
 from policy.errors import UsageError, did_you_mean
 from policy.findings import display_name
 from policy.yaml_text import load_yaml, yaml_finding
 from release_store.canonical import sha256_hex
-from release_store.guarded_files import check_file, check_folder, read_plain, resolved, trusted_owners
+from release_store.guarded_files import check_file, check_folder, read_plain, resolved
 from release_store.permission import LONGEST_NAME, ROLES, Act, Role, same_person, text_problem
 from release_store.protocol.ed25519 import is_public_key
 from release_store.protocol.proofs import people_digest
@@ -148,7 +149,7 @@ def read_people_file(root: Path) -> str:
     path = people_path(root)
     hint = f"Restore it, or name another in {PEOPLE_VARIABLE}."
     data, status = read_plain(path, hint=hint)
-    check_file(path, status, trusted_owners(root))
+    check_file(path, status)
     check_people_folder(root)
     try:
         text = data.decode()
@@ -161,9 +162,10 @@ def read_people_file(root: Path) -> str:
 
 def check_people_folder(root: Path) -> None:
     """Raise UsageError where others can put another file, or another link to one, in place of the people."""
+    check_whose(_named(root))
     folders = (resolved(_named(root).parent), people_path(root).parent)
     for folder in dict.fromkeys(folders):
-        check_folder(folder, trusted_owners(root))
+        check_folder(folder)
 
 
 def parse_staff(text: str, path: Path) -> Reviewers:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from policy.accepted import real_path
 from policy.errors import UsageError
 from policy.plain_file import read_bytes
 from release_store.canonical import canonical_json
-from release_store.guarded_files import read_plain, read_secret, resolved
+from release_store.guarded_files import is_new_key, read_plain, read_secret, resolved, write_new_key
 from release_store.protocol.checkpoints import signature_holds
 from release_store.protocol.ed25519 import is_public_key
 
@@ -39,7 +41,7 @@ def key_path(root: Path) -> Path:
     store = resolved(root)
     chosen = os.environ.get(KEY_VARIABLE)
     path = resolved(Path(chosen)) if chosen else store.with_name(store.name + ".key")
-    if path.is_relative_to(store):
+    if real_path(path).is_relative_to(store):
         raise UsageError(
             "the signing key is inside the store that it protects",
             where=str(path),
@@ -48,22 +50,18 @@ def key_path(root: Path) -> Path:
     return path
 
 
-def make_key(root: Path) -> Ed25519PrivateKey:
-    """Return the store's signing key, made (mode 0600) if there is none yet."""
+def make_key(root: Path, undo: ExitStack | None = None) -> Ed25519PrivateKey:
+    """Make a new store's signing key (mode 0600), which `undo` removes, or take the one that is named."""
     path = key_path(root)
-    if path.exists():
-        return load_key(root)
+    if not is_new_key(path, KEY_VARIABLE):
+        return key_at_hand(root)
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(pem)
-        file.flush()
-        os.fsync(file.fileno())
+    write_new_key(path, pem, undo)
     return key
 
 

@@ -25,7 +25,9 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from policy.errors import StoreError, VerificationFailed
+from release_store.acceptance import check_accepted, check_owners
 from release_store.canonical import iso, utc_now
+from release_store.db.queries import store_info
 from release_store.db.shape import (
     MIGRATIONS_TABLE,
     differences,
@@ -71,12 +73,13 @@ def connect(
 
     Waits up to `timeout` seconds for another process, or LOCK_TIMEOUT. Raises StoreError if the database is
     missing, taken for longer, unreadable, or newer than this program; VerificationFailed if it is a link, or
-    was altered.
+    was altered; UsageError for a stranger's store.
     """
     timeout = LOCK_TIMEOUT if timeout is None else timeout
     path = root / DATABASE
     if not create and not path.is_file():
         raise StoreError("the store's database is missing", where=str(path), hint="Restore it from a backup.")
+    check_owners(root)
     lock = _threads.setdefault(path.resolve(), threading.RLock())  # one atomic step
     if not lock.acquire(timeout=timeout):
         raise StoreError(
@@ -161,9 +164,16 @@ def _system_word(text: str) -> str:
 
 
 @contextmanager
-def transaction(root: Path, *, timeout: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Like `connect`, in one transaction: all of the block is kept, or nothing of it."""
-    with connect(root, timeout=timeout) as con:
+def transaction(
+    root: Path, *, create: bool = False, timeout: float | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Like `connect`, in one transaction: all of the block is kept, or nothing of it.
+
+    Raises UsageError too for a store that this account neither made nor accepted.
+    """
+    with connect(root, create=create, timeout=timeout) as con:
+        if not create:
+            check_accepted(root, lambda: store_info(con, "store_id"))
         con.execute("BEGIN")
         try:
             yield con

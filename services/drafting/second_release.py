@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from policy.accepted import TRUST_VARIABLE
 from policy.errors import ReleaseGateError
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
@@ -48,6 +49,7 @@ def second_release(begun: str, before: Path, last: Path) -> SecondRelease:
     """
     with _own_environment(), tempfile.TemporaryDirectory() as parent:
         folder = Path(parent)
+        os.environ[TRUST_VARIABLE] = parent  # the account's configuration keeps nothing of a store that goes
         file = folder / "policy.yaml"
         file.write_text(f"{begun}\n{UNLIMITED}", encoding="utf-8")
         ReleaseStore.create(folder / "store")
@@ -72,6 +74,7 @@ def _own_environment() -> Iterator[None]:
     try:
         yield
     finally:
+        os.environ.pop(TRUST_VARIABLE, None)
         os.environ.update(kept)
 
 

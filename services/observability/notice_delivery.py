@@ -170,7 +170,7 @@ def notify_on_exit(root: Path) -> Iterator[None]:
     store = None
     if channels():
         with suppress(ReleaseGateError, OSError):  # whoever works in it says what is wrong
-            store = ReleaseStore.open(root)
+            store = ReleaseStore.open_to_work(root)
             _last_attempt.pop(root.resolve(), None)
             register_channels(store)
     try:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from policy.accepted import check_whose
 from policy.errors import TransientFailure, UsageError
 from policy.plain_file import not_read, read_bytes
 from services.observability.limit import run_with_timeout
@@ -55,7 +56,8 @@ def check_web_address(url: str, where: str) -> str:
 
 
 def secret_of(path: Path, where: str) -> str:
-    """Return the secret in a file. Raises UsageError for one that others can read, or that holds none."""
+    """Return the secret in a file. Raises UsageError for a stranger's, one that others read, or none."""
+    check_whose(path)
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         text = read_bytes(path).decode().strip()

@@ -44,6 +44,7 @@ from release_store.verification.verify import verify
 from services.questions import answer, ask
 from tests.faults.small_work import assessed, people_in, published
 from tests.support.at_work import decide, key_of, purge, withdraw, write_people
+from tests.support.trusting import trust_test_folders
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
 LEFT_OUT = {"policy": {"first_seen"}, "store_info": {"name"}, "validation": {"at_utc"}}
@@ -695,6 +696,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args(arguments)
+    trust_test_folders()
     made, missed = Counter[str](), []
     with tempfile.TemporaryDirectory() as name:
         for one in alter(chosen.n, chosen.seed, Path(name)):

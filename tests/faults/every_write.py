@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.faults import kill
+from tests.support.trusting import trust_test_folders
 
 CALLS = (
     "pwrite64",
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["--carry-out"]:
         kill.ACTIONS[words[1]].work(kill.ReleaseStore(Path(words[2]), ""))
         os._exit(0)  # what Python writes at its end is not the store's
+    trust_test_folders()
     counted, wrong = Counter[str](), 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

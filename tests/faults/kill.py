@@ -46,6 +46,7 @@ from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults.small_work import assessed, published
 from tests.support.at_work import decide, purge, withdraw, write_people
+from tests.support.trusting import trust_test_folders
 
 APPROVED, WAITING, PUBLISHED = "clinic-2025-c1", "ward-2025-c1", "clinic-2024-r1"
 REJECTED = "pool-2025-c1"
@@ -381,6 +382,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", action="store_true")
     chosen = parser.parse_args(arguments)
+    trust_test_folders()
     counted, wrong = Counter[str](), 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

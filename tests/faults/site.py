@@ -19,6 +19,7 @@ class Site(PrefectSite):
         super().__init__(folder, {})
         self.environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "RELEASEGATE_"))},
+            "RELEASEGATE_TRUST": os.environ["RELEASEGATE_TRUST"],
             "PREFECT_HOME": str(folder / "home"),
             "PREFECT_API_URL": f"{self.address}/api",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

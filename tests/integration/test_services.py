@@ -47,7 +47,7 @@ def test_a_release_is_made_and_reproduced_without_prefect(desk: Desk) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, desk.policy(), desk.root, desk.table()],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HOME": str(desk.folder)},
+        env={"PATH": os.environ["PATH"], "HOME": str(desk.folder), "RELEASEGATE_TRUST": str(desk.folder)},
         capture_output=True,
         text=True,
         check=False,

@@ -44,6 +44,7 @@ with ReleaseStore.open(Path(sys.argv[1])).series_lock("clinic"):
 """
 NAMES = [
     "database",
+    "trust",
     "triggers",
     "clock",
     "signing key",
@@ -82,7 +83,7 @@ def test_a_store_that_is_well_is_fine_in_every_check(store: ReleaseStore) -> Non
     assert [check.name for check in checks] == NAMES
     assert {check.condition for check in checks} == {Condition.FINE}
     assert checks[0].found == f"opens, schema {max(migrations())}"
-    assert f"{keys.key_path(store.root)} is the store's, mode 0600" in checks[3].found
+    assert f"{keys.key_path(store.root)} is the store's, mode 0600" in checks[4].found
 
 
 def test_a_folder_that_is_not_there_is_a_users_error(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import yaml
@@ -16,11 +14,10 @@ from policy.errors import UsageError
 from release_store.approval.credentials import read_private_key, read_token
 from release_store.approval.reviewers import PEOPLE_VARIABLE, load_reviewers
 from release_store.audit import keys
-from release_store.guarded_files import check_file, check_folder_status, read_plain, trusted_owners
+from release_store.guarded_files import read_plain
 from release_store.person_key import person_key
 from tests.support.at_work import key_file, key_of, member, write_people
-
-STRANGER = 4711
+from tests.support.strangers import STRANGER, give_away, needs_root
 
 
 def told(refused: Callable[[], object]) -> list[str]:
@@ -30,10 +27,6 @@ def told(refused: Callable[[], object]) -> list[str]:
     lines = str(caught.value).splitlines()
     assert len(lines) == 2
     return lines
-
-
-def status(mode: int, owner: int) -> Any:
-    return SimpleNamespace(st_mode=mode, st_uid=owner)
 
 
 @pytest.mark.enemy("store writer", "stops the work")
@@ -130,35 +123,27 @@ def test_a_link_to_nothing_is_not_taken_for_a_store_without_people(tmp_path: Pat
     assert "cannot be read (FileNotFoundError)" in told(lambda: load_reviewers(tmp_path / "store"))[0]
 
 
+@needs_root
 @pytest.mark.enemy("other account", "gains a role")
-def test_the_people_belong_to_root_or_to_the_stores_owner(tmp_path: Path) -> None:
-    owners = trusted_owners(tmp_path)
-    assert owners == {0, tmp_path.stat().st_uid}
-    assert trusted_owners(tmp_path / "none") == {0, os.geteuid()}
-    path = tmp_path / "people.yaml"
-    for owner in owners:
-        check_file(path, status(0o100600, owner), owners)
-        check_folder_status(tmp_path, status(0o40755, owner), owners)
-    assert told(lambda: check_file(path, status(0o100600, STRANGER), {0, 1000})) == [
-        f"{path}: belongs to user {STRANGER}, who is neither root nor the store's owner",
-        f"  Run `chown 1000 {path}`, after you have checked what it holds.",
-    ]
-    for mode in (0o40755, 0o41777):
-        assert (
-            f"holds files that the store goes by, and belongs to user {STRANGER}"
-            in (told(lambda mode=mode: check_folder_status(tmp_path, status(mode, STRANGER), {0, 1000}))[0])
-        )
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file away")
-@pytest.mark.enemy("other account", "gains a role")
-def test_a_strangers_file_is_refused(tmp_path: Path) -> None:
+def test_a_strangers_people_are_refused_whosever_the_store_is(tmp_path: Path) -> None:
     path = write_people(tmp_path / "store")
-    os.chown(path, STRANGER, -1)
-    assert f"belongs to user {STRANGER}" in told(lambda: load_reviewers(tmp_path / "store"))[0]
+    give_away(path)
+    refused = [
+        f"{path}: belongs to user {STRANGER}, who is neither root nor you",
+        f"  If you trust them with it, run `releasegate trust {path}`.",
+    ]
+    assert told(lambda: load_reviewers(tmp_path / "store")) == refused
     (tmp_path / "store").mkdir()
-    os.chown(tmp_path / "store", STRANGER, -1)
-    assert load_reviewers(tmp_path / "store") is not None  # the store's owner, now
+    give_away(tmp_path / "store")
+    assert told(lambda: load_reviewers(tmp_path / "store")) == refused
+
+
+@needs_root
+@pytest.mark.enemy("other account", "gains a role")
+def test_a_strangers_key_is_none(tmp_path: Path) -> None:
+    path = key_file(tmp_path, "ann")
+    give_away(path)
+    assert f"belongs to user {STRANGER}" in told(lambda: read_private_key(path))[0]
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,10 @@ def test_a_new_store_has_a_key_beside_it(store: ReleaseStore, monkeypatch: pytes
     assert person_key(store.root) == path.read_bytes()
     assert len(path.read_bytes()) == 32
     assert path.stat().st_mode & 0o777 == 0o600
-    make_person_key(store.root)
-    assert person_key(store.root) == path.read_bytes()
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is there before the store is"):
+        make_person_key(store.root)
+    assert person_key(store.root) == path.read_bytes() == before
 
 
 def test_the_key_is_the_file_byte_for_byte(

@@ -11,6 +11,7 @@ from policy.location import ObjectAddress
 from policy.postgres_address import PostgresTable
 from policy.trusted import TRUSTED_FILE, Cluster, Memory, ObjectStore
 from release_store.trusted import load_trusted
+from tests.support.strangers import STRANGER, give_away, needs_root
 
 FILES = "ca: ca.pem, certificate: node.pem, key: node.key"
 
@@ -223,7 +224,7 @@ def test_a_folder_to_spill_is_named_by_itself(root: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("open", "belongs to somebody else, or others can write it"),
+        ("open", "can be written by others"),
         ("link", "is not a folder, or leads over a link"),
         ("link/inner", "is not a folder, or leads over a link"),
         ("store/releases", "holds the store, or is in it"),
@@ -256,3 +257,23 @@ def test_a_folder_to_spill_stands_where_nobody_else_can_replace_it(root: Path, t
     with pytest.raises(UsageError) as caught:
         load_trusted(root)
     assert caught.value.where == str(outer)
+
+
+@needs_root
+@pytest.mark.enemy("other account", "reads a file")
+@pytest.mark.parametrize("name", ["ca.txt", "certificate.txt", "key.txt", "spill", "trusted.yaml"])
+def test_what_the_file_names_and_the_file_itself_are_no_strangers(
+    root: Path, tmp_path: Path, name: str
+) -> None:
+    files = {name: tmp_path / f"{name}.txt" for name in ("ca", "certificate", "key")}
+    for path in files.values():
+        path.write_text("PEM")
+        path.chmod(0o600)
+    (tmp_path / "spill").mkdir(mode=0o700)
+    listed = ", ".join(f"{name}: {path}" for name, path in files.items())
+    written(root, f"engine: {{name: dask, address: 'tls://n:1', {listed}}}\nspill: {tmp_path}/spill\n")
+    load_trusted(root)
+    give_away(tmp_path / name)
+    with pytest.raises(UsageError, match=f"belongs to user {STRANGER}") as caught:
+        load_trusted(root)
+    assert caught.value.where == str(tmp_path / name)

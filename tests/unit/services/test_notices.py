@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from policy.errors import UsageError
 from release_store.approval.expiry import end_expired
 from release_store.approval.reviewer_log import log_reviewers
 from release_store.approval.reviewers import PEOPLE_VARIABLE, people_path
@@ -47,10 +48,12 @@ from services.observability.notice_delivery import (
     verify_failed,
 )
 from services.observability.notice_kinds import KINDS
+from services.observability.web import secret_of
 from tests.support.at_work import key_of, member, withdraw, write_people
 from tests.support.front_desk import Desk
 from tests.support.listener import listening
 from tests.support.store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
+from tests.support.strangers import give_away, needs_root
 from tests.support.timeouts import HANG_TIMEOUT
 
 Capture = pytest.CaptureFixture[str]
@@ -284,6 +287,18 @@ def test_the_secret_comes_from_a_file_that_nobody_else_reads(
         secret.chmod(0o600)
         assert send_due(desk.store).problems == []
         assert [request.headers["authorization"] for request in listener.requests] == ["Bearer s3cret"]
+
+
+@needs_root
+@pytest.mark.enemy("other account", "reads a file")
+def test_a_strangers_secret_is_none(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret\n")
+    secret.chmod(0o600)
+    assert secret_of(secret, SECRET_VARIABLE) == "s3cret"
+    give_away(secret)
+    with pytest.raises(UsageError, match="belongs to user"):
+        secret_of(secret, SECRET_VARIABLE)
 
 
 def test_a_server_that_is_away_fails_nothing(

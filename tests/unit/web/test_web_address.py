@@ -18,6 +18,7 @@ from cli.__main__ import main
 from policy.errors import UsageError
 from release_store.store import ReleaseStore
 from tests.support.at_work import key_file
+from tests.support.strangers import give_away, needs_root
 from web.serve import Address, check_address, is_loopback, origins_of, server_config
 from web.settings import Settings
 
@@ -115,6 +116,16 @@ def test_no_old_tls_is_spoken(store: ReleaseStore, tmp_path: Path) -> None:
     assert all(
         one["name"].startswith(("TLS_", "ECDHE-", "DHE-")) for one in ciphers
     )  # no key reads old talks
+
+
+@needs_root
+@pytest.mark.enemy("other account", "forges a word")
+@pytest.mark.parametrize("name", ["a.pem", "b.pem"])
+def test_a_strangers_certificate_or_key_serves_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    give_away(tmp_path / name)
+    with pytest.raises(UsageError, match="belongs to user"):
+        check_address(Address("10.0.0.7", 8765, PUBLIC, tmp_path / "a.pem", tmp_path / "b.pem"))
 
 
 @pytest.mark.parametrize(
