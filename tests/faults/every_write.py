@@ -28,6 +28,7 @@ CALLS = (
     "ftruncate",
     "rename",
     "unlink",
+    "unlinkat",
     "rmdir",
     "symlink",
     "mkdir",
