@@ -41,6 +41,7 @@ from release_store.protocol.names import REPORT
 from release_store.publishing.public_files import (
     CATALOG,
     MANIFEST,
+    candidate_folder,
     checkpoint_file,
     release_folder,
     series_folder,
@@ -261,6 +262,11 @@ class _Maker:
             ]
         )
         self.rows.setdefault("candidate_file", []).extend([name, *item] for item in STAGED.items())
+        if blocked:  # of the others a copy is public
+            folder = candidate_folder(self.store.root, name)
+            folder.mkdir()
+            for file, data in FILES.items():
+                (folder / file).write_bytes(data)
         staged = {"state": "staged", **bound, "input_digest": digest, "files": STAGED, "summary": SUMMARY}
         self._event("ann", "candidate.staged", name, "", {"candidate": name, **staged})
         results, documents = (FAILS, self.fail_documents) if blocked else (PASSES, self.pass_documents)

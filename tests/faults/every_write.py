@@ -29,6 +29,7 @@ CALLS = (
     "ftruncate",
     "rename",
     "unlink",
+    "unlinkat",
     "rmdir",
     "symlink",
     "mkdir",
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Kill, count, and tell what went wrong."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["--carry-out"]:
-        kill.ACTIONS[words[1]].work(kill.ReleaseStore(Path(words[2]), ""))
+        kill.ACTIONS[words[1]].work(kill.ReleaseStore.open(Path(words[2])))
         os._exit(0)  # what Python writes at its end is not the store's
     trust_test_folders()
     counted, wrong = Counter[str](), 0
