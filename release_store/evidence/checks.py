@@ -71,7 +71,7 @@ def _check_checkpoints(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _is_sound(bundle: Bundle, one: dict[str, Any]) -> bool:
-    """Tell whether one of the checkpoints is what it should be: what it says proves nothing where it is not."""
+    """Tell whether one of the checkpoints is what it should be: else what it says proves nothing."""
     fits = one is bundle.newest or one.get("of", bundle.release) == bundle.release
     return fits and signature_holds(one, bundle.key)
 

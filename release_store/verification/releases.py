@@ -69,11 +69,11 @@ def _files(view: VerificationContext, release: Release) -> list[Finding]:
     """The release's folder holds its files as they were published, and nothing else."""
     name = release.release_id
     folder = kept_folder(view.root, release)
+    if not folder.is_dir():
+        return [Finding(name, "its folder of published files is missing")]
     findings = [Finding(f"{name}/{file}", what) for file, what in file_errors(folder, release.files).items()]
-    if folder.is_dir():
-        foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
-        findings += [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
-    return findings
+    foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
+    return findings + [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
 
 
 def _manifest(view: VerificationContext, release: Release) -> list[Finding]:

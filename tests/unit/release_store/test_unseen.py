@@ -1,4 +1,4 @@
-"""What verify could not look at is a note, beside findings too; of a damaged database it says what it lost."""
+"""What verify could not look at is a note, beside findings too; and what is said of a damaged database."""
 
 from __future__ import annotations
 
