@@ -51,7 +51,7 @@ _attached: dict[Path, int] = {}  # databases that are attached now, and by how m
 _inherited: list[duckdb.DuckDBPyConnection] = []  # of the process that this one was forked from
 _instances_lock = threading.Lock()
 _ATTACHED_AS = "history"
-_NO_DAMAGE = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.TransactionException)
+_DAMAGE = (duckdb.IOException, duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException)
 
 
 class DamagedDatabase(StoreError):
@@ -60,7 +60,7 @@ class DamagedDatabase(StoreError):
 
 def is_damage(error: duckdb.Error) -> bool:
     """Tell whether an error of a query that is right says that the file is damaged."""
-    return not isinstance(error, _NO_DAMAGE) and not _system_word(str(error))
+    return (type(error) is duckdb.Error or isinstance(error, _DAMAGE)) and not _system_word(str(error))
 
 
 @contextmanager
@@ -164,6 +164,12 @@ def _system_word(text: str) -> str:
 def transaction(root: Path, *, timeout: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Like `connect`, in one transaction: all of the block is kept, or nothing of it."""
     with connect(root, timeout=timeout) as con:
+        if is_read_only(con):
+            raise StoreError(
+                "the store can only be read",
+                where=str(root),
+                hint="Check the permissions of its folders and files, and that its disk can be written.",
+            )
         con.execute("BEGIN")
         try:
             yield con
