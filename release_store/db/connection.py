@@ -53,7 +53,7 @@ _attached: dict[Path, int] = {}  # databases that are attached now, and by how m
 _inherited: list[duckdb.DuckDBPyConnection] = []  # of the process that this one was forked from
 _instances_lock = threading.Lock()
 _ATTACHED_AS = "history"
-_NO_DAMAGE = (duckdb.OutOfMemoryException, duckdb.InterruptException, duckdb.TransactionException)
+_DAMAGE = (duckdb.IOException, duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException)
 
 
 class DamagedDatabase(StoreError):
@@ -62,7 +62,7 @@ class DamagedDatabase(StoreError):
 
 def is_damage(error: duckdb.Error) -> bool:
     """Tell whether an error of a query that is right says that the file is damaged."""
-    return not isinstance(error, _NO_DAMAGE) and not _system_word(str(error))
+    return (type(error) is duckdb.Error or isinstance(error, _DAMAGE)) and not _system_word(str(error))
 
 
 @contextmanager
@@ -172,6 +172,12 @@ def transaction(
     Raises UsageError too for a store that this account neither made nor accepted.
     """
     with connect(root, create=create, timeout=timeout) as con:
+        if is_read_only(con):
+            raise StoreError(
+                "the store can only be read",
+                where=str(root),
+                hint="Check the permissions of its folders and files, and that its disk can be written.",
+            )
         if not create:
             check_accepted(root, lambda: store_info(con, "store_id"))
         con.execute("BEGIN")

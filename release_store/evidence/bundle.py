@@ -98,7 +98,8 @@ def write_evidence(store: ReleaseStore, release_id: str, out: Path, *, with_rows
     beside = out.with_name(f".{out.name}.new")
     try:
         try:
-            with zipfile.ZipFile(beside, "w", allowZip64=False) as archive:
+            beside.unlink(missing_ok=True)  # then made anew: what was planted there is not written through
+            with beside.open("x+b") as file, zipfile.ZipFile(file, "w", allowZip64=False) as archive:
                 _fill(archive, documents, {name: folder / name for name in published})
             report = examine(beside, keys.read_public_hex(store.root))
             if report.findings:

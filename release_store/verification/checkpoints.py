@@ -72,7 +72,7 @@ def check_goes_on_from_kept(view: VerificationContext) -> list[Finding]:
     return [
         finding
         for one in read_kept(path)
-        for finding in check_kept_checkpoint(view, Path(path.name), one, view.public_key)
+        for finding in check_kept_checkpoint(view, Path(path.name), one, view.signed_by)
     ]
 
 
@@ -93,7 +93,7 @@ def _checkpoint(view: VerificationContext, path: Path) -> tuple[int, list[str], 
         return 0, [not_read(error)], {}
     except (ValueError, RecursionError):
         return 0, ["is not JSON"], {}
-    size, wrong = _statement(view, found, view.public_key)
+    size, wrong = _statement(view, found, view.signed_by)
     if not wrong and data != pretty_json(found):
         wrong = ["was altered"]
     return size, wrong, found

@@ -17,7 +17,8 @@ def check_places(view: VerificationContext) -> list[Finding]:
     What DuckDB would write through is refused before it is opened (`own_places.check_database_files`).
     """
     root = view.root
-    found = [(root / keys.PUBLIC_KEY_FILE, file_error(root / keys.PUBLIC_KEY_FILE))]
+    key = root / keys.PUBLIC_KEY_FILE
+    found = [(key, file_error(key))] if view.public_key else []  # one that cannot be read is told already
     found += [(root / name, folder_error(root / name)) for name in FOLDERS]
     if folder_error(root / "locks") is None:
         found += [(path, file_error(path)) for path in _entries(root / "locks")]

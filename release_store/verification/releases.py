@@ -91,12 +91,12 @@ def _files(view: VerificationContext, release: Release) -> list[Finding]:
     """The release's folder holds its files as they were published, and nothing else."""
     name = release.release_id
     folder = kept_folder(view.root, release)
+    if not folder.is_dir():
+        return [Finding(name, "its folder of published files is missing")]
     files = without_rows(release) if name in view.log.purged else release.files
     findings = [Finding(f"{name}/{file}", what) for file, what in file_errors(folder, files).items()]
-    if folder.is_dir():
-        foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
-        findings += [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
-    return findings
+    foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
+    return findings + [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
 
 
 def _manifest(view: VerificationContext, release: Release) -> list[Finding]:

@@ -19,6 +19,7 @@ from release_store.db import queries
 from release_store.db.connection import trigger_errors
 from release_store.db.figures import check_figures
 from release_store.db.people import check_people
+from release_store.own_places import file_error
 from release_store.records import Release
 from release_store.verification.candidates import check_candidates
 from release_store.verification.checkpoints import check_goes_on_from_kept
@@ -109,8 +110,9 @@ def _store(view: VerificationContext) -> list[Finding]:
 def _key_error(view: VerificationContext) -> str:
     if view.public_key is not None:
         return "is not the store's first key"
-    if os.path.lexists(view.root / keys.PUBLIC_KEY_FILE):
-        return "is not a public key as releasegate writes it"
+    path = view.root / keys.PUBLIC_KEY_FILE
+    if os.path.lexists(path):
+        return file_error(path) or "is not a public key as releasegate writes it"
     return "is missing"
 
 

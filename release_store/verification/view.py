@@ -18,6 +18,7 @@ from release_store.canonical import digest_of
 from release_store.db import queries
 from release_store.db.classes import KeptClasses
 from release_store.db.connection import is_damage
+from release_store.protocol.ed25519 import is_public_key
 from release_store.records import Decision
 
 _BATCH = 2_000
@@ -44,6 +45,15 @@ class VerificationContext:
     def note(self, where: str, what: str) -> None:
         """Keep what is no fault and must be known: above all, what could not be compared."""
         self.notes.append(Finding(where, what))
+
+    @property
+    def signed_by(self) -> str | None:
+        """The key that checkpoints must be signed by: the store's first, as the log has it.
+
+        Where the file of the public key holds another or none, that is told once.
+        """
+        first = (self.log.first or ("", {}))[1].get("public_key")
+        return first if isinstance(first, str) and is_public_key(first) else self.public_key
 
     @cached_property
     def tree(self) -> merkle.MerkleTree:

@@ -395,7 +395,7 @@ async function continues({ events, newest, consistency }, earlier) {
   return path !== undefined && consistencyHolds(size, last, path, ...roots);
 }
 
-/** Tell whether one of the checkpoints is what it should be: what it says proves nothing where it is not. */
+/** Tell whether one of the checkpoints is what it should be: else what it says proves nothing. */
 async function isSound({ newest, key, release }, one) {
   const { of = release } = one;
   return (one === newest || of === release) && signatureHolds(one, key);

@@ -41,6 +41,7 @@ from release_store.publishing.withdrawal import withdrawal_event
 from release_store.records import AuditEvent, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
+from reports.releasing import write_candidate_report
 from services.questions import answer, ask
 from tests.faults.small_work import assessed, people_in, published
 from tests.support.at_work import decide, key_of, purge, withdraw, write_people
@@ -121,10 +122,12 @@ def make(folder: Path) -> Kept:
     rejected = assessed(store, "ward", "2024", approvers=1, figures=False)
     decide(store, rejected.candidate_id, "reject", by="bob", reason="not yet")
     purge(store, "ward", by="eve", reason="kept for long enough")
-    assessed(store, "ward", "2025", approvers=1, people=people_in("ann", "fay"))
+    waiting = assessed(store, "ward", "2025", approvers=1, people=people_in("ann", "fay"))
     held_back = assessed(store, "ward", "2026", passes=False)
     for name in ("bob", "cyd"):
         decide(store, held_back.candidate_id, "override", by=name, reason="the ministry cannot wait")
+    for name in (waiting.candidate_id, "clinic-2025-c1"):  # which was held back
+        write_candidate_report(store, name, actor="ann")
     again = assessed(store, "clinic", "2024", approvers=2)
     for name in ("bob", "cyd"):
         decide(store, again.candidate_id, "approve", by=name, reason="looked at it")  # supersedes the first
@@ -426,6 +429,59 @@ def report_byte(root: Path, rng: random.Random) -> str:
     return file_byte(root, rng, "releases/*/*/report.html")
 
 
+def waiting_byte(root: Path, rng: random.Random) -> str:
+    """Change one byte of what people read before they decide: the files of a candidate, and its report."""
+    return file_byte(root, rng, f"candidates/{rng.choice(['ward-2025-c1', 'clinic-2025-c1'])}/*")
+
+
+PLACES = (
+    "candidates",
+    "releases",
+    "withdrawn",
+    "locks",
+    "locks/.history",
+    "locks/clinic.lock",
+    "releases/clinic",
+    "releases/clinic/latest",
+    "releases/catalog.json",
+    "candidates/ward-2025-c1",
+    "candidates/ward-2025-c1/report.html",
+    "public-key.pem",
+    f"{DATABASE}.wal",
+    f"{DATABASE}.tmp",
+    DATABASE,
+)
+
+
+def planted(root: Path, rng: random.Random) -> str:
+    """Put a link, a pipe, random bytes or a folder in the place of one of the store's own."""
+    place, elsewhere = root / rng.choice(PLACES), root.parent / "elsewhere"
+    way = rng.choice(["a link", "a hard link", "a pipe", "random bytes", "a folder"])
+    was_folder = place.is_dir() and not place.is_symlink()
+    if way == "a hard link" and (was_folder or place.is_symlink() or place.name == "catalog.json"):
+        raise NotPossible(way)  # who reads the catalog has no use of whose file it is besides
+    if (way, place.name) == ("a folder", f"{DATABASE}.tmp") or (
+        way == "random bytes" and place.parent.name == "locks"
+    ):
+        raise NotPossible(way)  # DuckDB has such a folder, and nobody reads a lock
+    if os.path.lexists(place):
+        place.rename(elsewhere)
+    else:
+        elsewhere.write_bytes(b"theirs")
+    if way == "a link":
+        place.symlink_to(elsewhere)
+    elif way == "a hard link":
+        place.hardlink_to(elsewhere)
+    elif way == "a pipe":
+        os.mkfifo(place)
+    elif way == "random bytes":
+        place.write_bytes(rng.randbytes(1000))
+    else:
+        place.mkdir()
+        (place / "theirs").write_bytes(b"theirs")
+    return f"{way} at {place.relative_to(root)}"
+
+
 def release_with_catalog(root: Path, rng: random.Random) -> str:
     """Change a release's number, period or time, and write the catalog that goes with it."""
     from release_store.publishing.public_index import catalog
@@ -598,6 +654,8 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
     "a byte of a published file": (published_byte, 1),
     "a byte of a manifest": (manifest_byte, 1),
     "a byte of a report": (report_byte, 1),
+    "a byte of what waits": (waiting_byte, 2),
+    "something else in a place of the store's": (planted, 6),
     "a byte of a checkpoint": (checkpoint_byte, 2),
     "a byte of a tombstone": (tombstone_byte, 1),
     "an event removed": (event_removed, 1),

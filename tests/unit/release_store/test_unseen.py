@@ -1,4 +1,4 @@
-"""What verify could not look at is a note, also beside findings; of a damaged database it tells the loss."""
+"""What verify could not look at is a note, beside findings too; and what is said of a damaged database."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def damage_by(path: Path, do: Callable[[Path], object]) -> Callable[[ReleaseStor
     [
         (damage_by(RELEASE / "manifest.json", Path.unlink), "clinic-2025-r1/manifest.json"),
         (damage_by(RELEASE / "more.csv", Path.touch), "clinic-2025-r1/more.csv"),
-        (damage_by(RELEASE, shutil.rmtree), "clinic-2025-r1/data.csv"),
+        (damage_by(RELEASE, shutil.rmtree), "clinic-2025-r1"),
         (damage_by(CHECKPOINT, Path.unlink), "clinic/clinic-2025-r1.checkpoint.json"),
         (damage_by(CHECKPOINT, lambda path: path.write_text("{")), "clinic/clinic-2025-r1.checkpoint.json"),
         (damage_by(CHECKPOINT, lambda path: path.write_text("[]")), "clinic/clinic-2025-r1.checkpoint.json"),
