@@ -21,10 +21,9 @@ from contextlib import contextmanager, suppress
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pandas as pd
 
 from policy.errors import TransientFailure
 from policy.trusted import Memory
@@ -35,6 +34,9 @@ from tasks.intake.lengths import MEMORY_SHARE, memory_bytes
 from tasks.intake.table_process import LENGTH, packed
 from tasks.memory import expect_refusals, memory_in_use, room_of
 from tasks.sql import literal
+
+if TYPE_CHECKING:
+    import pandas as pd  # `check` does without it
 
 START_SECONDS = 120.0  # of a busy machine
 STATEMENT_SECONDS = 3600.0
