@@ -50,7 +50,9 @@ from release_store.publishing.recovery import leftovers, settle_leftovers
 from release_store.publishing.withdrawal import settle_withdrawals, unsettled_withdrawals
 from release_store.records import CandidateState, EquivalenceClasses, Release
 from release_store.store import ReleaseStore, SeriesInUse
-from release_store.verification.rows_and_log import check_rows_follow_log
+from release_store.verification.public import check_series_folder
+from release_store.verification.rows_and_log import check_rows_follow_log, context_of, refuse
+from release_store.verification.view import run_check
 
 
 def publish(
@@ -70,10 +72,10 @@ def publish(
     publication, where it does not follow from gates or approvals. `report` makes the release's `report.html`
     of what its manifest says but for its files; what it raises goes on to the caller, and nothing is kept.
     `compared` says that the caller holds the lock since it has compared the series' earlier releases.
-    Raises Blocked if the candidate is stale (it is then marked so), VerificationFailed if a staged or a
-    published file of the series changed, rows do not follow the log or the log does not continue the newest
-    checkpoint, StoreError if it is not approved by gates
-    and people or cannot be written; in each of these nothing becomes public.
+    Raises Blocked if the candidate is stale (it is then marked so); VerificationFailed if a staged file or
+    what is public of the series changed, rows do not follow the log, or the log does not continue the newest
+    checkpoint; StoreError if it is not approved by gates and people or cannot be written. In each of these
+    nothing becomes public.
     """
     key = keys.load_key(store.root)
     check_can_keep(store.root)
@@ -84,7 +86,11 @@ def publish(
     if not compared:
         store.earlier_classes(series)  # raises where they, or the published files, were altered
     with transaction(store.root) as con:
-        check_rows_follow_log(con, store.root, series, compared=compared)
+        check_rows_follow_log(con, store.root, None, compared=True)  # all that is signed with it
+        if not compared:
+            check_rows_follow_log(con, store.root, series, again=True)
+        view = context_of(con, store.root, series)
+        refuse(run_check("releases", check_series_folder, view, queries.releases(con)))
         begun = start_publication(
             con, store.root, candidate_id, classes, actor, manifest_extra, key, reason, report
         )

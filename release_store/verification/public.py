@@ -16,7 +16,10 @@ from release_store.publishing.public_files import (
     series_folder,
 )
 from release_store.publishing.public_index import LATEST, catalog, latest_release, link_target
+from release_store.publishing.tombstones import check_superseded
+from release_store.publishing.withdrawal import check_withdrawals
 from release_store.records import Release, ReleaseState
+from release_store.verification.checkpoints import check_checkpoints
 from release_store.verification.view import VerificationContext
 
 _OTHERS = (".superseded.json", ".withdrawn.json")  # which the checks of tombstones know
@@ -39,6 +42,18 @@ def check_folders(view: VerificationContext, releases: list[Release]) -> list[Fi
     return findings + list(_withdrawn(view.root, releases))
 
 
+def check_series_folder(view: VerificationContext, releases: list[Release]) -> list[Finding]:
+    """The public place of the view's series holds what the history of all `releases` says, and no more."""
+    own = [release for release in releases if release.series == view.series]
+    findings = [*check_checkpoints(view, own), *_public(view, releases)]
+    beside = [
+        *check_superseded(view.root, view.con, releases),
+        *check_withdrawals(view.root, view.con, releases),
+    ]
+    names = {release.release_id for release in own}
+    return findings + [one for one in beside if one.where in names or one.where.startswith(f"{view.series}/")]
+
+
 def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Finding]:
     top = view.root / "releases"
     known = {release.release_id for release in releases if release.state is not ReleaseState.WITHDRAWN}
@@ -46,7 +61,7 @@ def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Find
     checkpoints = {path for release in releases for path in checkpoint_files(view.root, release)}
     all_series = {record.series for record in queries.candidates(view.con)}
     for entry in _entries(top):
-        if entry.name == CATALOG:
+        if entry.name == CATALOG or view.series not in (None, entry.name):
             continue
         if entry.name == f".{CATALOG}.new":
             yield Finding(entry.name, _LEFT)

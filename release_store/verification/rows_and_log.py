@@ -34,23 +34,42 @@ _replayed: dict[Path, ReplayedLog] = {}  # of the store that this process looked
 
 
 def check_rows_follow_log(
-    con: duckdb.DuckDBPyConnection, root: Path, series: str, *, compared: bool = False, again: bool = False
+    con: duckdb.DuckDBPyConnection,
+    root: Path,
+    series: str | None,
+    *,
+    compared: bool = False,
+    again: bool = False,
 ) -> None:
-    """Raise VerificationFailed, with the first finding, unless the rows of a series follow the log.
+    """Raise VerificationFailed, with the first finding, unless the rows of a series, or all, follow the log.
 
     The log goes on from the checkpoint that is kept beside the key. To be called in the transaction of the
     act that follows. `compared` says that the caller has compared the classes and people of earlier
     releases; with `again`, what this process has read of the log in the same act is not read again.
     """
-    log = replayed_log(con, root, again=again)
-    view = VerificationContext(root, con, log, keys.read_public_hex(root), series, compared)
-    findings = [*log.findings]
+    view = context_of(con, root, series, compared=compared, again=again)
+    findings = [*view.log.findings]
     for what, check in {**ROW_CHECKS, "kept checkpoint": _goes_on}.items():
         findings += run_check(what, check, view)
-    _refuse(findings)
+    refuse(findings)
 
 
-def _refuse(findings: Sequence[Finding]) -> None:
+def context_of(
+    con: duckdb.DuckDBPyConnection,
+    root: Path,
+    series: str | None = None,
+    *,
+    compared: bool = False,
+    again: bool = True,
+) -> VerificationContext:
+    """Return what checks before an act look at; the parameters are those of `check_rows_follow_log`."""
+    log = replayed_log(con, root, again=again)
+    public_key = keys.read_public_hex(root)
+    return VerificationContext(root, con, log, public_key, series, by_root=False, compared=compared)
+
+
+def refuse(findings: Sequence[Finding]) -> None:
+    """Raise VerificationFailed with the first of these findings, if there is any."""
     if findings:
         first, more = findings[0], len(findings) - 1
         told = f"{first.what}; {more} more" if more else first.what
@@ -59,18 +78,17 @@ def _refuse(findings: Sequence[Finding]) -> None:
 
 def listed_releases(con: duckdb.DuckDBPyConnection, root: Path) -> list[Release]:
     """Return all releases, to be listed. Raises VerificationFailed unless they are as the log left them."""
-    view = VerificationContext(root, con, replayed_log(con, root), keys.read_public_hex(root))
+    view = context_of(con, root)
     releases = queries.releases(con)
-    _refuse([*view.log.findings, *run_check("releases", check_release_rows, view, releases)])
+    refuse([*view.log.findings, *run_check("releases", check_release_rows, view, releases)])
     return releases
 
 
 def trusted_log(con: duckdb.DuckDBPyConnection, root: Path) -> ReplayedLog:
     """Return what the log says. Raises VerificationFailed unless it holds, and goes on from what was kept."""
-    log = replayed_log(con, root)
-    view = VerificationContext(root, con, log, keys.read_public_hex(root))
-    _refuse([*log.findings, *run_check("checkpoints", _goes_on, view)])
-    return log
+    view = context_of(con, root)
+    refuse([*view.log.findings, *run_check("checkpoints", _goes_on, view)])
+    return view.log
 
 
 def replayed_log(con: duckdb.DuckDBPyConnection, root: Path, *, again: bool = True) -> ReplayedLog:

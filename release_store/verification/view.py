@@ -37,6 +37,7 @@ class VerificationContext:
     log: ReplayedLog
     public_key: str | None
     series: str | None = None
+    by_root: bool = True  # whether Merkle roots of checkpoints are compared: the head binds the log too
     compared: bool = False  # classes and people of earlier releases are left out: the caller compared them
     notes: list[Finding] = field(default_factory=list)
     _policies: dict[str, dict[str, Any]] = field(default_factory=dict)
