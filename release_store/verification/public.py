@@ -24,6 +24,7 @@ from release_store.verification.view import VerificationContext
 
 _OTHERS = (".superseded.json", ".withdrawn.json")  # which the checks of tombstones know
 _STRANGE = "is not part of the history"
+_INTERRUPTED = "was left by an interrupted publication; the next run or `releasegate doctor` completes it"
 _LEFT = "was left by an interrupted run; the next run, or `releasegate doctor`, completes it"
 
 
@@ -51,7 +52,8 @@ def check_series_folder(view: VerificationContext, releases: list[Release]) -> l
         *check_withdrawals(view.root, view.con, releases),
     ]
     names = {release.release_id for release in own}
-    return findings + [one for one in beside if one.where in names or one.where.startswith(f"{view.series}/")]
+    findings += [one for one in beside if one.where in names or one.where.startswith(f"{view.series}/")]
+    return [one for one in findings if one.what not in (_LEFT, _INTERRUPTED)]  # which is in nobody's way
 
 
 def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Finding]:
@@ -89,7 +91,7 @@ def _of_series(
     if not _is_folder(path):
         return _STRANGE
     if name in view.log.started:
-        return "was left by an interrupted publication; the next run or `releasegate doctor` completes it"
+        return _INTERRUPTED
     return "is a release folder without a release in the store"
 
 

@@ -107,8 +107,8 @@ def verified(
 
 def refusal_as_finding(root: Path, error: ReleaseGateError) -> Finding:
     """Return why a store cannot be read at all, and what mends it."""
-    mend = error.hint[:1].lower() + error.hint[1:].rstrip(".")
-    return Finding(error.where or root.name, f"{error.message}; {mend}" if mend else error.message)
+    hint = error.hint[:1].lower() + error.hint[1:].rstrip(".")
+    return Finding(error.where or root.name, f"{error.message}; {hint}" if hint else error.message)
 
 
 def _damage_in_one(findings: list[Finding]) -> list[Finding]:

@@ -13,6 +13,7 @@ from release_store.audit import keys
 from release_store.audit.checkpoints import kept_file
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import examine
+from release_store.person_key import PERSON_KEY_VARIABLE, hashed_people, person_key
 from release_store.publishing.public_files import checkpoint_file
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
@@ -26,6 +27,7 @@ NAMES = ("clinic", "clinic-2024-r1")
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ReleaseStore, ReleaseStore]:
     """Two stores under one key, each with a release of the same name."""
     monkeypatch.setenv(keys.KEY_VARIABLE, str(tmp_path / "one.key"))
+    monkeypatch.delenv(PERSON_KEY_VARIABLE, raising=False)
     stores = [ReleaseStore.create(tmp_path / name / "store") for name in ("first", "second")]
     for store in stores:
         write_people(store.root)
@@ -87,3 +89,20 @@ def test_a_bundle_is_not_written_through_what_was_planted_beside_it(
     write_evidence(pair[0], NAMES[1], tmp_path / "out.zip")
     assert theirs.read_bytes() == b"a file of somebody else"
     assert not (tmp_path / "out.zip").is_symlink()
+
+
+@pytest.mark.enemy("auditor", "learns a value")
+def test_two_stores_hash_one_person_alike_only_under_one_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
+    monkeypatch.delenv(PERSON_KEY_VARIABLE, raising=False)
+    hashes = []
+    for number, named in enumerate(("", "", "shared.key", "shared.key")):
+        monkeypatch.setenv(PERSON_KEY_VARIABLE, str(tmp_path / named)) if named else None
+        store = ReleaseStore.create(tmp_path / f"{number}" / "store")
+        found = hashed_people(person_key(store.root) or b"", "person", [("ann", 0)])
+        hashes.append((found.fingerprint, found.hashes))
+    own, another, shared, alike = hashes
+    assert len({own, another, shared}) == 3
+    assert shared == alike
