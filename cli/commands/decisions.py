@@ -229,7 +229,7 @@ def purge(
     json: Json = False,
 ) -> int:
     """Remove the rows of candidates that ended and of withdrawn releases; their digests stay."""
-    store = ReleaseStore.open(store_of(context))
+    store = ReleaseStore.open_to_work(store_of(context))
     if dry_run:
         found = what_is_purgeable(store, older_than, series)
     else:
