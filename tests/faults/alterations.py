@@ -19,7 +19,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from typing import Any
 import duckdb
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from policy.errors import VerificationFailed
+from policy.errors import ReleaseGateError, VerificationFailed
 from release_store.audit import keys
 from release_store.audit.log import GENESIS, event_hash
 from release_store.canonical import canonical_json, digest_of, pretty_json
@@ -38,7 +38,7 @@ from release_store.publishing.public_files import tombstone_file
 from release_store.publishing.publication import recover
 from release_store.publishing.tombstones import superseded_tombstones, tombstone
 from release_store.publishing.withdrawal import withdrawal_event
-from release_store.records import AuditEvent, ReleaseState
+from release_store.records import AuditEvent, CandidateRecord, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from reports.releasing import write_candidate_report
@@ -716,15 +716,7 @@ def alter(n: int, seed: int, folder: Path, kept: Kept | None = None) -> Iterator
 def _altered(number: int, seed: int, folder: Path, kept: Kept) -> Altered:
     rng = random.Random(f"{seed}/{number}")  # noqa: S311 -- to be had again from the seed
     kind = WAYS[number % len(WAYS)]
-    root = folder / "altered" / "store"
-    while True:
-        shutil.rmtree(root.parent, ignore_errors=True)
-        shutil.copytree(folder / "template/store", root, symlinks=True)
-        try:
-            what = KINDS[kind][0](root, rng)
-            break
-        except NotPossible:
-            continue
+    root, what = _copy_altered(folder, kind, rng)
     (folder / "no.key").unlink(missing_ok=True)  # with which a rewritten history was signed
     store = ReleaseStore(root, "")
     if kind == "a history rewritten, for the real key to sign":
@@ -736,6 +728,52 @@ def _altered(number: int, seed: int, folder: Path, kept: Kept) -> Altered:
         else verify(store)
     )
     return Altered(number, kind, what, tuple(map(str, findings)))
+
+
+def _copy_altered(folder: Path, kind: str, rng: random.Random) -> tuple[Path, str]:
+    """Return a fresh copy of the template with one alteration, and the alteration in words."""
+    root = folder / "altered" / "store"
+    while True:
+        shutil.rmtree(root.parent, ignore_errors=True)
+        shutil.copytree(folder / "template/store", root, symlinks=True)
+        with suppress(NotPossible):
+            return root, KINDS[kind][0](root, rng) if kind else ""
+
+
+def published_after(n: int, seed: int, folder: Path) -> Iterator[Altered]:
+    """Make `n` alterations, each to a fresh copy of a store, and let candidates be published in its series.
+
+    The findings are the first refusal; there is none where all were published. Who publishes has the store's
+    own key, and beside it what was kept last. The first copy, whose kind is empty, is not altered.
+    """
+    make_template(folder)
+    template, held = folder / "template" / "store", folder / "held"
+    with signing_key(folder / "signing.key"):
+        store = ReleaseStore.open(template)
+        people = people_in("ann", "bea", "dan")
+        waiting = [assessed(store, name, "2026", approvers=1, people=people) for name in ("clinic", "shop")]
+        waiting.append(store.candidate("ward-2025-c1"))
+    for number in range(-1, n):
+        with signing_key(folder / "no.key"):
+            rng, kind = random.Random(f"{seed}/{number}"), "" if number < 0 else WAYS[number % len(WAYS)]  # noqa: S311
+            root, what = _copy_altered(folder, kind, rng)
+        write_people(root)
+        (folder / "no.key").unlink(missing_ok=True)
+        shutil.rmtree(held, ignore_errors=True)
+        held.mkdir()
+        for path in folder.glob("signing.key*"):
+            shutil.copy(path, held)
+        with signing_key(held / "signing.key"):
+            yield Altered(number, kind, what, tuple(_first_refusal(root, waiting)))
+
+
+def _first_refusal(root: Path, waiting: Sequence[CandidateRecord]) -> list[str]:
+    for record in waiting:
+        try:
+            decide(ReleaseStore.open(root), record.candidate_id, "approve", by="cyd", reason="looked at it")
+        except ReleaseGateError as error:
+            return [f"{type(error).__name__}: {error.where}: {error.message}"]
+    return []
 
 
 def _refused(store: ReleaseStore, key: Path) -> list[str]:
