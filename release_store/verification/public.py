@@ -20,6 +20,7 @@ from release_store.publishing.tombstones import check_superseded
 from release_store.publishing.withdrawal import check_withdrawals
 from release_store.records import Release, ReleaseState
 from release_store.verification.checkpoints import check_checkpoints
+from release_store.verification.releases import foreign_files
 from release_store.verification.view import VerificationContext
 
 _OTHERS = (".superseded.json", ".withdrawn.json")  # which the checks of tombstones know
@@ -47,6 +48,7 @@ def check_series_folder(view: VerificationContext, releases: list[Release]) -> l
     """The public place of the view's series holds what the history of all `releases` says, and no more."""
     own = [release for release in releases if release.series == view.series]
     findings = [*check_checkpoints(view, own), *_public(view, releases)]
+    findings += [one for release in own for one in foreign_files(view, release)]
     beside = [
         *check_superseded(view.root, view.con, releases),
         *check_withdrawals(view.root, view.con, releases),
@@ -63,7 +65,7 @@ def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Find
     checkpoints = {path for release in releases for path in checkpoint_files(view.root, release)}
     all_series = {record.series for record in queries.candidates(view.con)}
     for entry in _entries(top):
-        if entry.name == CATALOG or view.series not in (None, entry.name):
+        if entry.name == CATALOG or (entry.name in all_series and view.series not in (None, entry.name)):
             continue
         if entry.name == f".{CATALOG}.new":
             yield Finding(entry.name, _LEFT)

@@ -95,8 +95,17 @@ def _files(view: VerificationContext, release: Release) -> list[Finding]:
         return [Finding(name, "its folder of published files is missing")]
     files = without_rows(release) if name in view.log.purged else release.files
     findings = [Finding(f"{name}/{file}", what) for file, what in file_errors(folder, files).items()]
-    foreign = sorted({entry.name for entry in folder.iterdir()} - release.files.keys())
-    return findings + [Finding(f"{name}/{file}", "is not part of the release") for file in foreign]
+    return findings + foreign_files(view, release)
+
+
+def foreign_files(view: VerificationContext, release: Release) -> list[Finding]:
+    """Return what else lies in a release's folder."""
+    folder = kept_folder(view.root, release)
+    present = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    return [
+        Finding(f"{release.release_id}/{file}", "is not part of the release")
+        for file in sorted(present - release.files.keys())
+    ]
 
 
 def _manifest(view: VerificationContext, release: Release) -> list[Finding]:
@@ -146,6 +155,14 @@ def _publication_event(view: VerificationContext, release: Release) -> list[Find
         Finding(name, f"its {field_name} differs from the logged one")
         for field_name in _PUBLISHED_LATER
         if field_name in said and not same(said[field_name], kept[field_name])
+    ]
+    made_as = view.log.candidates.get(release.candidate_id)
+    staged = made_as.staged() if made_as else {}
+    made = {"series": release.series, "period": release.period, "summary": plain(release.summary.document)}
+    findings += [
+        Finding(name, f"its {field_name} differs from that of its candidate in the log")
+        for field_name, value in made.items()
+        if field_name in staged and not same(staged[field_name], value)
     ]
     if said.get("candidate") != release.candidate_id:
         findings.append(Finding(name, "has a candidate other than in the log"))

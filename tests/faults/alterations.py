@@ -27,7 +27,7 @@ from typing import Any
 import duckdb
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from policy.errors import ReleaseGateError, VerificationFailed
+from policy.errors import Blocked, ReleaseGateError, VerificationFailed
 from release_store.audit import keys
 from release_store.audit.log import GENESIS, event_hash
 from release_store.canonical import canonical_json, digest_of, pretty_json
@@ -71,6 +71,7 @@ TABLES = (
     "person_hash",
     "person_values",
 )
+UNHARMED = "unharmed"
 QUESTIONS = ("question.asked", "question.answered")
 WORDS = (
     "decision.approve",
@@ -743,16 +744,17 @@ def _copy_altered(folder: Path, kind: str, rng: random.Random) -> tuple[Path, st
 def published_after(n: int, seed: int, folder: Path) -> Iterator[Altered]:
     """Make `n` alterations, each to a fresh copy of a store, and let candidates be published in its series.
 
-    The findings are the first refusal; there is none where all were published. Who publishes has the store's
-    own key, and beside it what was kept last. The first copy, whose kind is empty, is not altered.
+    The findings are the first refusal, or `unharmed` where all were published and verify finds nothing then
+    but in the files of other candidates: what is made from the log was written anew. Who publishes has the
+    store's own key, and beside it what was kept last. The first copy, whose kind is empty, is not altered.
     """
     make_template(folder)
     template, held = folder / "template" / "store", folder / "held"
     with signing_key(folder / "signing.key"):
         store = ReleaseStore.open(template)
         people = people_in("ann", "bea", "dan")
-        waiting = [assessed(store, name, "2026", approvers=1, people=people) for name in ("clinic", "shop")]
-        waiting.append(store.candidate("ward-2025-c1"))
+        series = ("clinic", "shop", "ward")
+        waiting = [assessed(store, name, "2027", approvers=1, people=people) for name in series]
     for number in range(-1, n):
         with signing_key(folder / "no.key"):
             rng, kind = random.Random(f"{seed}/{number}"), "" if number < 0 else WAYS[number % len(WAYS)]  # noqa: S311
@@ -768,12 +770,20 @@ def published_after(n: int, seed: int, folder: Path) -> Iterator[Altered]:
 
 
 def _first_refusal(root: Path, waiting: Sequence[CandidateRecord]) -> list[str]:
-    for record in waiting:
-        try:
-            decide(ReleaseStore.open(root), record.candidate_id, "approve", by="cyd", reason="looked at it")
-        except ReleaseGateError as error:
-            return [f"{type(error).__name__}: {error.where}: {error.message}"]
-    return []
+    names = {record.candidate_id for record in waiting}
+    try:
+        store = ReleaseStore.open(root)
+        for name in sorted(names):
+            for by in ("bob", "cyd")[: store.approvers_needed(name)]:
+                decide(store, name, "approve", by=by, reason="looked at it")
+    except Blocked:
+        raise
+    except ReleaseGateError as error:
+        return [f"{type(error).__name__}: {error.where}: {error.message}"]
+    assert names == {one.candidate_id for one in store.releases() if one.period == "2027"}
+    left = [one.where.removeprefix("candidates/").partition("/")[0] for one in verify(store)]
+    others = {one.candidate_id for one in store.candidates()} - {one.candidate_id for one in store.releases()}
+    return [UNHARMED] if {*left} <= others else []
 
 
 def _refused(store: ReleaseStore, key: Path) -> list[str]:

@@ -37,6 +37,20 @@ def test_an_alteration_of_every_kind_is_found(template: tuple[Path, Kept]) -> No
     assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
 
 
+def test_an_alteration_of_every_kind_is_told_before_a_publication(tmp_path: Path) -> None:
+    made = list(alterations.published_after(len(WAYS), 1, tmp_path))
+    assert made[0].findings == (alterations.UNHARMED,)
+    assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
+    told = {one.kind for one in made if one.findings not in ((), (alterations.UNHARMED,))}
+    assert KINDS.keys() - told == {"a byte of what waits", "a byte of a tombstone"}
+
+
+@pytest.mark.nightly
+def test_a_thousand_alterations_are_told_before_a_publication(tmp_path: Path) -> None:
+    made = list(alterations.published_after(1_000, 2, tmp_path))
+    assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
+
+
 @pytest.mark.nightly
 def test_a_thousand_alterations_are_found(tmp_path: Path) -> None:
     made = list(alterations.alter(1_000, 1, tmp_path))
