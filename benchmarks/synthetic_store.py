@@ -38,6 +38,7 @@ from release_store.db.classes import classes_digest
 from release_store.db.connection import transaction
 from release_store.permission import Role
 from release_store.protocol.names import REPORT
+from release_store.protocol.seals import SEAL
 from release_store.publishing.public_files import (
     CATALOG,
     MANIFEST,
@@ -275,6 +276,7 @@ class _Maker:
         text, figures = self.figures[self.n_candidates % N_FIGURES]
         self.rows.setdefault("candidate_figures", []).append([name, text])
         self._state("ann", name, "assessed", {"gates": documents, "asked": asked, "figures": figures})
+        self._seal("ann", name)
         self._state("ann", name, "blocked" if blocked else "awaiting_approval")
         return name, bound
 
@@ -310,6 +312,7 @@ class _Maker:
         files = {**PUBLIC, MANIFEST: sha256_hex(manifest)}
         facts = {"release": release_id, "files": files, "classes": classes_digest(CLASSES)}
         self._state("bob", candidate_id, "publishing", facts, action="publication.started")
+        self._seal("bob", candidate_id)
         published = {**facts, "release_state": "published"}
         self._state(
             "bob", candidate_id, "published", published, action="release.published", subject=release_id
@@ -409,6 +412,12 @@ class _Maker:
             subject or candidate_id,
             "",
             {**(payload or {}), "candidate": candidate_id, "state": state},
+        )
+
+    def _seal(self, actor: str, subject: str) -> None:
+        place = {"store_id": self.store.store_id, "size": self.size, "head": self.head}
+        self._event(
+            actor, SEAL, subject, "", keys.sign_checkpoint(self.key, **place, at=self._at(), of=subject)
         )
 
     def _event(self, actor: str, action: str, subject: str, reason: str, payload: dict[str, Any]) -> None:

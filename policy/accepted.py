@@ -20,12 +20,13 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from policy.errors import UsageError
-from policy.ownership import check_way
+from policy.ownership import Replaced, check_way
 from policy.plain_file import not_read, open_plain, read_at_most
 
 TRUST_VARIABLE = "RELEASEGATE_TRUST"
 _ROOT = 0
 _LARGEST = 16 << 20  # bytes
+_TRIES = 100  # to read what another process of the account replaces
 _HINT = f"Set XDG_CONFIG_HOME to a folder of this account, or name what you accept in {TRUST_VARIABLE}."
 
 
@@ -215,6 +216,14 @@ def _entries() -> _Entries:
 
 
 def _read(path: Path) -> _File:
+    """Read it whole; if another process of this account replaces it meanwhile, read that."""
+    for _ in range(_TRIES):
+        with suppress(Replaced):
+            return _read_once(path)
+    return _read_once(path)
+
+
+def _read_once(path: Path) -> _File:
     try:
         with open_plain(path) as file:
             status = os.fstat(file.fileno())
@@ -238,6 +247,8 @@ def _check_own(path: Path, status: os.stat_result | None = None) -> None:
     """Raise UsageError where others own or write what says whom this account trusts."""
     try:
         check_way(path, _is_own, status)
+    except Replaced:
+        raise
     except UsageError as error:
         raise UsageError(
             f"{error.message}, and would say whom you trust", where=error.where, hint=_HINT

@@ -21,6 +21,10 @@ _MOST_LINKS = 40  # as the system follows
 IsTrusted = Callable[[Path, int], bool]  # a place on the way, and the user whom it belongs to
 
 
+class Replaced(UsageError):
+    """Another file took the place of one while it was read."""
+
+
 def steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Give each folder and link that leads to `path`, from / on, and what is there, each with its status.
 
@@ -69,7 +73,7 @@ def check_way(path: Path, is_trusted: IsTrusted, opened: os.stat_result | None =
         is_descriptor = any(place.is_relative_to("/proc") for place, _ in found)
         last = found[-1][1] if found and ends else None
         if not is_descriptor and (last is None or not os.path.samestat(last, opened)):
-            raise UsageError("was replaced while it was read", where=str(path), hint="Run it again.")
+            raise Replaced("was replaced while it was read", where=str(path), hint="Run it again.")
         found.append((path if last is None else found[-1][0], opened))
     strangers = {place: status for place, status in found if not is_trusted(place, status.st_uid)}
     if strangers:

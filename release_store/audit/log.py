@@ -273,6 +273,13 @@ def plain_text(value: Any) -> str:
     return _WRITER.encode(value)
 
 
+def purged_in(payload: dict[str, Any]) -> dict[str, str]:
+    """Return the candidates and releases that the event of a purge names, with the digest of their files."""
+    said = payload.get("purged")
+    named = [said.get(kind) for kind in ("candidates", "releases")] if isinstance(said, dict) else []
+    return {name: str(digest) for one in named if isinstance(one, dict) for name, digest in one.items()}
+
+
 def flat_shape(payload: Mapping[str, Any]) -> re.Pattern[str] | None:
     """Return what matches only canonical JSON with just the fields of `payload`, a canonical one.
 

@@ -10,7 +10,15 @@ from typing import Any
 import duckdb
 
 from release_store.audit.checkpoints import due_name
-from release_store.audit.log import GENESIS, Finding, canonical_payload, flat_shape, hash_of_texts, read_rows
+from release_store.audit.log import (
+    GENESIS,
+    Finding,
+    canonical_payload,
+    flat_shape,
+    hash_of_texts,
+    purged_in,
+    read_rows,
+)
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
 from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED, REFUSED
 from release_store.protocol.seals import SEAL, SEALED, seal_error
@@ -309,13 +317,6 @@ def _impossible(
     return [
         Finding(f"event {number}", f"takes {name} from {before or 'nothing'} to {after}, which no act does")
     ]
-
-
-def purged_in(payload: dict[str, Any]) -> dict[str, str]:
-    """Return the candidates and releases that the event of a purge names, with the digest of their files."""
-    said = payload.get("purged")
-    named = [said.get(kind) for kind in ("candidates", "releases")] if isinstance(said, dict) else []
-    return {name: str(digest) for one in named if isinstance(one, dict) for name, digest in one.items()}
 
 
 def _state_of(log: ReplayedLog, name: str) -> Any:

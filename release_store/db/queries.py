@@ -13,8 +13,7 @@ import duckdb
 
 from policy.errors import StoreError, UsageError
 from policy.period import spellings
-from release_store.audit.log import canonical_payload, read_events_of
-from release_store.audit.replay import purged_in
+from release_store.audit.log import canonical_payload, purged_in, read_events_of
 from release_store.canonical import digest_of, iso, tree_digest
 from release_store.permission import Act
 from release_store.protocol.names import PURGED

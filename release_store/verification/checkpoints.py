@@ -21,6 +21,8 @@ from release_store.publishing.public_files import checkpoint_files, checkpoint_o
 from release_store.records import Release
 from release_store.verification.view import VerificationContext
 
+MISSING = "is missing"
+
 
 def check_checkpoints(view: VerificationContext, releases: list[Release]) -> list[Finding]:
     """Every checkpoint holds for the log as it is, and is the one of the release that it lies beside."""
@@ -86,7 +88,7 @@ def _checkpoint(view: VerificationContext, path: Path) -> tuple[int, list[str], 
         data = read_bytes(path)
         found: Any = json.loads(data)
     except FileNotFoundError:
-        return 0, ["is missing"], {}
+        return 0, [MISSING], {}
     except IsADirectoryError:
         return 0, ["is a folder"], {}
     except OSError as error:

@@ -19,7 +19,7 @@ from release_store.publishing.public_index import LATEST, catalog, latest_releas
 from release_store.publishing.tombstones import check_superseded
 from release_store.publishing.withdrawal import check_withdrawals
 from release_store.records import Release, ReleaseState
-from release_store.verification.checkpoints import check_checkpoints
+from release_store.verification.checkpoints import MISSING, check_checkpoints
 from release_store.verification.releases import foreign_files
 from release_store.verification.view import VerificationContext
 
@@ -55,7 +55,8 @@ def check_series_folder(view: VerificationContext, releases: list[Release]) -> l
     ]
     names = {release.release_id for release in own}
     findings += [one for one in beside if one.where in names or one.where.startswith(f"{view.series}/")]
-    return [one for one in findings if one.what not in (_LEFT, _INTERRUPTED)]  # which is in nobody's way
+    # What was left is in nobody's way, and a checkpoint that was lost is never signed again.
+    return [one for one in findings if one.what not in (_LEFT, _INTERRUPTED, MISSING)]
 
 
 def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Finding]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from release_store.audit.log import Finding
-from release_store.audit.replay import LoggedDecision, purged_in
+from release_store.audit.log import Finding, purged_in
+from release_store.audit.replay import LoggedDecision
 from release_store.canonical import digest_of, tree_digest
 from release_store.db import queries
 from release_store.permission import Act

@@ -11,22 +11,29 @@ from release_store.own_places import file_error
 from release_store.protocol.names import REPORT
 from release_store.publishing.candidate_report import shown_errors
 from release_store.publishing.public_files import candidate_folder
-from release_store.records import CandidateRecord
+from release_store.records import CandidateRecord, ReleaseState
 from release_store.records import CandidateState as C
 from release_store.verification.view import Batch, VerificationContext, batches, run_check
 
 _WAITS = frozenset({C.AWAITING_APPROVAL, C.APPROVED, C.PUBLISHING})
-_ENDED = frozenset({C.BLOCKED, C.STALE, C.EXPIRED, C.REJECTED, C.FAILED})  # until somebody purges them
+_ENDED = frozenset({C.BLOCKED, C.STALE, C.EXPIRED})  # until somebody overrides, or has it judged again
+_OVER = frozenset({C.REJECTED, C.FAILED})  # of which nothing comes: their files are there until a purge
 _GONE = "is missing"
 
 
 def check_staged_files(view: VerificationContext) -> list[Finding]:
     """The staged files of a candidate are those that were judged, and its report the one that was written."""
     findings: list[Finding] = []
+    withdrawn = {
+        one.candidate_id
+        for one in queries.releases(view.con)
+        if one.state is ReleaseState.WITHDRAWN and one.release_id not in view.log.purged
+    }
     records = {
         one.candidate_id: one
         for one in queries.candidates(view.con)
-        if one.state in {*_WAITS, *_ENDED} and one.candidate_id not in view.log.purged
+        if one.candidate_id in withdrawn or one.state in {*_WAITS, *_ENDED, *_OVER}
+        if one.candidate_id not in view.log.purged
     }
     for ids in batches(list(records)):
         batch = Batch(view.con, ids)
@@ -47,7 +54,10 @@ def _files(view: VerificationContext, batch: Batch, record: CandidateRecord) -> 
         view.note(f"{name}/{REPORT}", "was not compared: the log has no digest of it")
     gone = [file for file, what in wrong.items() if what == _GONE]
     if not waits:
-        wrong |= dict.fromkeys(gone, f"{_GONE}, and no purge removed it")
+        unpurged = dict.fromkeys(gone, f"{_GONE}, and no purge removed it")
+        if record.state not in _ENDED:
+            return [Finding(f"{name}/{file}", what) for file, what in unpurged.items() if file != REPORT]
+        wrong |= unpurged
     elif wanted and len(gone) == len(wanted):
         return [Finding(name, "its folder of staged files is missing")]
     wrong |= {

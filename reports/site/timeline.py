@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from policy.text import number_of
-from release_store.audit.replay import purged_in
+from release_store.audit.log import purged_in
 from release_store.protocol.names import PURGED
 from release_store.records import GateResult, Validation, Verdict
 from release_store.summary import Summary
