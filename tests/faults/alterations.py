@@ -782,7 +782,7 @@ def _first_refusal(root: Path, waiting: Sequence[CandidateRecord]) -> list[str]:
         return [f"{type(error).__name__}: {error.where}: {error.message}"]
     assert names == {one.candidate_id for one in store.releases() if one.period == "2027"}
     left = [one.where.removeprefix("candidates/").partition("/")[0] for one in verify(store)]
-    others = {one.candidate_id for one in store.candidates()} - {one.candidate_id for one in store.releases()}
+    others = {one.candidate_id for one in store.candidates()} - names
     return [UNHARMED] if {*left} <= others else []
 
 

@@ -116,10 +116,16 @@ def test_a_history_signed_anew_is_found_by_what_was_kept_alone(
         alterations.rewritten_and_signed(copy, rng)
     (tmp_path / "no.key").unlink()
     store = ReleaseStore.open(copy)
-    alone = verify(store)  # an answer is signed for the hash of its question, which is another now
+    alone = verify(
+        store
+    )  # an answer is signed for the hash of its question, which is another now, as is a seal
     assert {re.sub(r"clinic-\S+", "it", one.what) for one in alone} == {
         "answers no open question",
         "approves it while a question has no answer",
+        "seals another event than the one before it",
+        "its gate results lack the seal of the store's key",
+        "its report lacks the seal of the store's key",
+        "the start of its publication lacks the seal of the store's key",
     }
 
     def more(**kept: Any) -> list[Finding]:

@@ -154,7 +154,8 @@ def test_no_program_that_a_scheduler_sends_is_run(
 
 
 def test_the_program_runs_where_it_is_unpickled(canary: Path) -> None:
-    assert pickle.loads(pickled()) == "code ran"  # noqa: S301 -- of the test
+    with suppress(AttributeError):  # where Dask was imported, it wants an exception of it
+        pickle.loads(pickled())  # noqa: S301 -- of the test
     assert canary.exists()
 
 

@@ -52,8 +52,9 @@ def test_it_needs_a_name_and_a_reason(
 def test_both_stand_in_the_log(left_approved: ReleaseStore) -> None:
     outcome = decide(left_approved, "clinic-2024-c1", "approve", by="bob", reason="the disk was full")
     assert outcome.state == "published"
-    said = {event.action: (event.actor, event.reason) for event in left_approved.events()[-3:]}
+    said = {event.action: (event.actor, event.reason) for event in left_approved.events()[-4:]}
     assert said == {
+        "log.sealed": ("bob", ""),
         "decision.publish": ("bob", "the disk was full"),
         "publication.started": ("bob", "the disk was full"),
         "release.published": ("bob", "the disk was full"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from release_store.canonical import utc_now
+from release_store.publishing import publication
 from release_store.publishing.publication import recover
 from release_store.records import CandidateState
 from services import repetition
@@ -18,6 +19,10 @@ Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
 C1, C2 = "clinic-2026Q1-c1", "clinic-2026Q1-c2"
 ONE = {"approvers": 1}
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "full")
 
 
 def states(desk: Desk) -> dict[str, str]:
@@ -83,15 +88,15 @@ def test_what_nobody_has_to_approve_is_published_by_the_next_run(
     assert desk.say("verify") == 0
 
 
-def test_what_people_approved_is_left_to_people(desk: Desk, capsys: Capture) -> None:
+def test_what_people_approved_is_left_to_people(
+    desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     policy, table = desk.policy(approval=ONE), desk.table()
     assert desk.run(policy, table) == 5
-    record = desk.store.candidate(C1)
-    from release_store.db.changes import set_state
-    from release_store.db.connection import transaction
-
-    with transaction(desk.root) as con:
-        set_state(con, record.candidate_id, CandidateState.APPROVED, actor="bob")
+    with monkeypatch.context() as patch:
+        patch.setattr(publication, "build_release", full)
+        assert desk.say("approve", C1, "--by", "bob", "--reason", "looked at it") != 0
+    assert desk.store.candidate(C1).state is CandidateState.APPROVED
     capsys.readouterr()
     assert desk.run(policy, table) == 5
     assert (

@@ -182,7 +182,7 @@ BREAKING: dict[str, tuple[str, Callable[[CandidateState], bool]]] = {
         "the stage 'risk gate: assess the staged files'",
         lambda state: state is CandidateState.FAILED,
     ),
-    "reports.releasing.replace_file": (
+    "release_store.publishing.candidate_report.replace_file": (
         "the stage 'report: write the candidate's page'",
         lambda state: state is CandidateState.APPROVED,
     ),

@@ -16,6 +16,8 @@ import duckdb
 import pandas as pd
 import yaml
 
+from policy.yaml_text import load_yaml
+
 # Texts that stand in one place each; whoever sees one elsewhere has learnt it there.
 NAME = "Kanari7731"  # of people, in the identifiers
 OUTSIDE = "Outside7731"  # in files outside the policy's folder
@@ -375,7 +377,7 @@ def _section(policy: dict[str, Any], name: str) -> dict[str, Any]:
 def _declared(text: str) -> set[str]:
     """Return the names of files that a policy declares; a name in its query declares nothing."""
     try:
-        policy = yaml.safe_load(text)
+        policy = load_yaml(text)
     except Exception:
         # Nothing of a policy that is not YAML is a rule.
         return set()

@@ -282,7 +282,7 @@ def killed_and_recovered(
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param(("rename.1", "append.2", "symlink.1"), marks=pytest.mark.faults, id="some steps"),
+        pytest.param(("rename.1", "append.3", "symlink.1"), marks=pytest.mark.faults, id="some steps"),
         pytest.param((), marks=pytest.mark.nightly, id="every step"),
     ],
 )
