@@ -27,7 +27,8 @@ SETTLED = {
     "releases/clinic/clinic-2025-r1.checkpoint.json: written again; "
     "releases/clinic/latest: written again; releases/catalog.json: written again",
     "purge": "pool-2025-c1: purged, and its rows are now removed",
-    "revise": "releases/clinic/clinic-2024-r1.superseded.json: written again; "
+    "revise": "releases/clinic/clinic-2024-r2.checkpoint.json: written again; "
+    "releases/clinic/clinic-2024-r1.superseded.json: written again; "
     "releases/clinic/latest: written again; releases/catalog.json: written again",
     "run": f"shop-2025-c1: failed, {REASON}",
     "withdraw": "clinic-2024-r1: withdrawn, and now taken down; "
