@@ -1,11 +1,12 @@
 """Alter a store at random, as somebody would who can write its every file, and see whether verify finds it.
 
-    python -m tests.faults.alterations [--n 1000] [--seed 1]
+    python -m tests.faults.alterations [--n 1000] [--seed 1] [--publish]
 
 Each alteration is made to a fresh copy of a small store. Triggers are dropped for it and made again. A whole
 history that was rewritten with fresh hashes and signed with another key is judged with the public key and the
 last checkpoint that somebody kept; one whose checkpoints were taken away is recovered with the real key,
-which must not sign. Prints what was not found, and exits with 1 if there is any.
+which must not sign. With --publish, candidates are published after each by who has the key, and it must be
+refused then, or bear on nothing. Prints what was not found, and exits with 1 if there is any.
 """
 
 from __future__ import annotations
@@ -801,11 +802,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.alterations")
     parser.add_argument("--n", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--publish", action="store_const", const=published_after, default=alter, dest="look")
     chosen = parser.parse_args(arguments)
     trust_test_folders()
     made, missed = Counter[str](), []
     with tempfile.TemporaryDirectory() as name:
-        for one in alter(chosen.n, chosen.seed, Path(name)):
+        for one in chosen.look(chosen.n, chosen.seed, Path(name)):
             made[one.kind] += 1
             if not one.findings:
                 missed.append(one)
