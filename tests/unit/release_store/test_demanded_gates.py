@@ -1,4 +1,4 @@
-"""The one list of gates that a field of the policy asks for is that of the policy's model, and of the gates."""
+"""The one list of gates that a field of the policy asks for is that of the policy, and of the risk gate."""
 
 from __future__ import annotations
 
