@@ -29,7 +29,7 @@ from release_store.approval.questions import Question, answer, ask
 from release_store.approval.reviewers import load_reviewers, needed_reviewers
 from release_store.audit import keys
 from release_store.audit import log as audit
-from release_store.audit.checkpoints import KEPT, check_can_keep, keep, keep_head, kept_file, sign
+from release_store.audit.checkpoints import KEPT, check_can_keep, check_kept, keep, keep_head, kept_file, sign
 from release_store.canonical import iso, utc_now
 from release_store.db import changes, queries
 from release_store.db.connection import DATABASE, connect, is_read_only, transaction
@@ -228,7 +228,7 @@ class ReleaseStore(StoreReader):
         its id is taken.
         """
         staff = load_reviewers(self.root)
-        with transaction(self.root) as con:
+        with self.kept_transaction() as con:
             again = record.summary.reassessment
             maker = maker_of(con, again.of) if again else credential_ids(staff, record.made_by)
             return changes.add_candidate(
@@ -378,6 +378,7 @@ class ReleaseStore(StoreReader):
         """
         with self.catalog_lock():
             with transaction(self.root) as con:
+                check_kept(con, self.root)
                 yield con
                 keep_it = keep_head(con, self.root)
             keep_it()
@@ -386,8 +387,10 @@ class ReleaseStore(StoreReader):
     def _act_on(self, candidate_id: str, *, harmless: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
         """One transaction on a candidate. Raises VerificationFailed where rows do not follow the log.
 
-        What is `harmless`, a rejection, can be done in a damaged store too.
+        What is `harmless`, a rejection, can be done in a damaged store too. Raises UsageError where the
+        signing key is not at hand: what is said is kept beside it.
         """
+        keys.load_key(self.root)
         with self.kept_transaction() as con:
             series = queries.candidate(con, candidate_id).series
             if not harmless:

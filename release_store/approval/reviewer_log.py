@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from policy.errors import UsageError
 from release_store.approval.authentication import log_people
 from release_store.approval.reviewers import load_reviewers
-from release_store.db.connection import connect, is_read_only, transaction
+from release_store.audit.keys import load_key
+from release_store.db.connection import connect, is_read_only
 from release_store.store import ReleaseStore
 
 
@@ -19,5 +21,9 @@ def log_reviewers(store: ReleaseStore) -> None:
     with connect(store.root) as con:
         if is_read_only(con):
             return
-    with transaction(store.root) as con:
+    try:
+        load_key(store.root)
+    except UsageError:
+        return  # whoever has the key keeps it there, and logs who is in force
+    with store.kept_transaction() as con:
         log_people(con, staff)

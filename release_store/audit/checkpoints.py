@@ -25,13 +25,27 @@ from release_store.audit import keys, merkle
 from release_store.audit import log as audit
 from release_store.canonical import iso, pretty_json, utc_now
 from release_store.db import queries
-from release_store.protocol.seals import SEAL
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED
+from release_store.protocol.seals import SEAL, SEALED
 from release_store.publishing.public_files import checkpoint_files, checkpoint_of, replace_file
 from release_store.records import AuditEvent, Release
 
 Connection = duckdb.DuckDBPyConnection
 Checkpoint = dict[str, Any]
 
+_SPOKEN = (  # what people say, or are: never written without keeping it beside the key
+    "people.changed",
+    "decision.approve",
+    "decision.reject",
+    "decision.override",
+    "decision.publish",
+    "candidate.approved",
+    "release.withdrawn",
+    PURGED,
+    CORRECTED,
+    ASKED,
+    ANSWERED,
+)
 LOST = "checkpoint.lost"  # the action of an event: what was kept beside the key was gone
 KEPT = "kept"  # what a store's first event says of the checkpoint beside the key; old stores say nothing
 _HINT = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
@@ -118,11 +132,11 @@ def seal(con: Connection, key: Ed25519PrivateKey, event: AuditEvent) -> None:
 
 
 def keep_head(con: Connection, root: Path) -> Callable[[], None]:
-    """Return what keeps the head of the log beside the signing key, once the transaction is committed.
+    """Keep the head of the log beside the signing key, and return what is to be done after the commit.
 
-    It does nothing where the key is not at hand. Where a checkpoint should have been kept and is gone, the
-    log tells it from now on. Raises VerificationFailed, and signs nothing, unless the log goes on from the
-    newest checkpoint that there is.
+    Until then what was kept before stays too: one of the two holds, wherever this dies. It does nothing where
+    the key is not at hand. Where a checkpoint should have been kept and is gone, the log tells it from now
+    on. To be called at the end of a transaction that began with `check_kept`.
     """
     try:
         key = keys.load_key(root)
@@ -131,15 +145,62 @@ def keep_head(con: Connection, root: Path) -> Callable[[], None]:
         return lambda: None
     store_id = queries.store_info(con, "store_id")
     found = checkpoint_status(con, root, keys.public_hex(key))
-    check_goes_on(con, found.newest, by_root=False)
     if not found.kept and was_kept(con, root):
         audit.append(con, "releasegate", LOST, store_id)
     size, head = audit.log_head(con)
     signed = keys.sign_checkpoint(
         key, store_id=store_id, size=size, head=head, at=iso(utc_now()), of=store_id
     )
-    of_releases = _of_releases(found.kept, store_id)  # perhaps not yet beside them
-    return lambda: keep(kept_file(root, store_id), [*of_releases, signed])
+    of_releases, place = _of_releases(found.kept, store_id), kept_file(root, store_id)
+    before = [one for one in found.kept if one.get("of") == store_id][-1:]
+    keep(place, [*of_releases, *before, signed])  # those of releases are perhaps not yet beside them
+    return lambda: keep(place, [*of_releases, signed])
+
+
+def check_kept(con: Connection, root: Path) -> None:
+    """Raise VerificationFailed unless the log goes on from what was kept, and nobody spoke since then.
+
+    What people say is kept beside the key in the same step. Where it stands behind what was kept, it was
+    written by somebody who has no key.
+    """
+    try:
+        keys.key_path(root)
+    except UsageError:
+        return  # the key lies in the store, which is told elsewhere
+    public_key = keys.read_public_hex(root)
+    found = checkpoint_status(con, root, public_key) if public_key else None
+    check_goes_on(con, found.newest if found else None, by_root=False)
+    since = _sealed_since(con)
+    if found is None or not found.kept or since is None:
+        return
+    said = con.execute(
+        "SELECT number, action FROM event WHERE number > ? AND action IN (SELECT unnest(?::VARCHAR[])) "
+        "ORDER BY number LIMIT 1",
+        [max(_size(found.newest), since), list(_SPOKEN)],
+    ).fetchone()
+    if said is not None:
+        raise VerificationFailed(
+            f"{said[1]} was written without the store's key", where=f"event {said[0]}", hint=_HINT
+        )
+
+
+def _sealed_since(con: Connection) -> int | None:
+    """Return the event after which all that is said is kept beside the key; None in a store of before."""
+    found = con.execute("SELECT payload FROM event WHERE number = 1 AND action = 'store.created'").fetchone()
+    if ((audit.canonical_payload(found[0]) if found else None) or {}).get("assessments") == SEALED:
+        return 1
+    sealed = con.execute("SELECT min(number) FROM event WHERE action = ?", [SEAL]).fetchone()
+    return int(sealed[0]) if sealed and sealed[0] is not None else None
+
+
+def _confirmed(con: Connection, kept: Sequence[Checkpoint], store_id: str) -> list[Checkpoint]:
+    """Return what was kept, but for the head of a transaction that was never committed."""
+    heads = [one for one in kept if one.get("of") == store_id]
+    if len(heads) < 2:
+        return list(kept)
+    found = con.execute("SELECT hash FROM event WHERE number = ?", [_size(heads[-1])]).fetchone()
+    committed = found is not None and found[0] == heads[-1].get("head")
+    return [one for one in kept if one is not (heads[0] if committed else heads[-1])]
 
 
 def keep(path: Path, signed: Sequence[Checkpoint]) -> None:
@@ -205,6 +266,7 @@ def checkpoint_status(con: Connection, root: Path, public_key: str | None) -> Ch
             where=str(place),
             hint="Restore it from a copy.",
         )
+    kept = _confirmed(con, kept, store_id)
     events = expected_checkpoints(con)
     wanted = {
         path: events[checkpoint_of(path)]

@@ -20,7 +20,6 @@ from release_store.audit import log as audit
 from release_store.canonical import iso, utc_now
 from release_store.db import queries
 from release_store.db.changes import set_state
-from release_store.db.connection import transaction
 from release_store.db.people import delete_people
 from release_store.permission import Act, check_typed
 from release_store.protocol.clock import CLOCK_TOLERANCE
@@ -50,7 +49,7 @@ def correct_clock(
     """
     check_typed(by, reason, "audit log")
     staff = needed_reviewers(store.root)
-    with transaction(store.root) as con:
+    with store.kept_transaction() as con:
         event = _correct(con, store.store_id, by, reason, staff, credential)
         return event, _end_what_waits(con, by)
 

@@ -19,6 +19,7 @@ from release_store.audit import keys
 from release_store.audit.checkpoints import (
     CheckpointStatus,
     check_goes_on,
+    check_kept,
     check_may_sign,
     checkpoint_status,
     keep,
@@ -118,10 +119,9 @@ def _half_written(store: ReleaseStore, series: str) -> list[Path]:
 
 
 def check_log(store: ReleaseStore) -> None:
-    """Raise VerificationFailed unless the log goes on from the newest checkpoint, by its head."""
+    """Raise VerificationFailed unless the log goes on from the newest checkpoint, as `check_kept`."""
     with connect(store.root) as con:
-        found = _look(store, con)
-        check_goes_on(con, found.newest if found else None, by_root=False)
+        check_kept(con, store.root)
 
 
 def lost_checkpoints(store: ReleaseStore) -> list[Path]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import duckdb
 
-from policy.errors import ReleaseGateError, UsageError
+from policy.errors import ReleaseGateError, UsageError, VerificationFailed
 from policy.plain_file import not_read, read_bytes
 from policy.text import number_of
 from release_store.audit import keys
-from release_store.audit.checkpoints import kept_file, read_kept, was_kept
+from release_store.audit.checkpoints import check_kept, kept_file, read_kept, was_kept
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
 from release_store.guarded_files import read_plain
@@ -71,9 +71,18 @@ def check_kept_with_key(view: VerificationContext) -> list[Finding]:
 def check_goes_on_from_kept(view: VerificationContext) -> list[Finding]:
     """What is kept beside the signing key holds for the log; that it may be missing is told elsewhere."""
     path = kept_file(view.root, view.store_id)
+    kept = read_kept(path)
+    heads = [one for one in kept if isinstance(one, dict) and one.get("of") == view.store_id]
+    if kept and len(heads) != 1:  # one of two heads may be of a transaction that was never committed
+        kept = [one for one in kept if one not in heads]
+    if not view.log.findings:
+        try:
+            check_kept(view.con, view.root)
+        except VerificationFailed as error:
+            return [Finding(error.where, error.message)]
     return [
         finding
-        for one in read_kept(path)
+        for one in kept
         for finding in check_kept_checkpoint(view, Path(path.name), one, view.signed_by)
     ]
 

@@ -51,7 +51,7 @@ ALLOWED: Mapping[str, str] = {
         weekofyear year yearweek uuid_extract_timestamp uuid_extract_version
         """,
     "lists, maps and structures": """
-        aggregate apply array_aggr array_aggregate array_append array_apply array_cat array_concat
+        apply array_append array_apply array_cat array_concat
         array_contains array_cosine_distance array_cosine_similarity array_cross_product array_distance
         array_distinct array_dot_product array_extract array_filter array_grade_up array_has array_has_all
         array_has_any array_indexof array_inner_product array_intersect array_length
@@ -59,7 +59,7 @@ ALLOWED: Mapping[str, str] = {
         array_prepend array_push_back array_push_front array_reduce array_resize array_reverse
         array_reverse_sort array_select array_slice array_sort array_to_string array_to_string_comma_default
         array_transform array_unique array_value array_where array_zip cardinality element_at filter flatten
-        generate_series generate_subscripts grade_up list_aggr list_aggregate list_any_value list_append
+        generate_series generate_subscripts grade_up list_any_value list_append
         list_apply list_approx_count_distinct list_avg list_bit_and list_bit_or list_bit_xor list_bool_and
         list_bool_or list_cat list_concat list_contains list_cosine_distance list_cosine_similarity list_count
         list_distance list_distinct list_dot_product list_element list_entropy list_extract list_filter
@@ -141,13 +141,14 @@ REFUSED: Mapping[str, str] = {
 """By what beside the query's inputs they depend on, or change."""
 
 INTERNAL = """
+    aggregate array_aggr array_aggregate list_aggr list_aggregate
     bitstring_byte_comparable combine combine_aggr create_sort_key decimal_division finalize get_type
     icu_sort_key index_key invoke json_copy_strftime_if_date json_copy_strftime_if_timestamp
     json_deserialize_sql json_serialize_plan json_serialize_sql make_type parse_duckdb_log_message
     replace_type timetz_byte_comparable to_aggregate_state variant_bytes_to_variant variant_comparator
     variant_group_array variant_group_object variant_normalize variant_to_parquet_variant vertex_extract
     """
-"""Those that DuckDB calls by itself, or that run what they are given."""
+"""Those that DuckDB calls by itself, or that run what they are given: an aggregate that a text names."""
 
 INTERNAL_BEGINNINGS = ("__", "collate_", "icu_collate_")
 """Of the names of many more of them; `COLLATE de` is how a query calls the latter."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import duckdb
 import pytest
 
 from policy.errors import VerificationFailed
-from release_store.audit.checkpoints import kept_file
+from release_store.audit.checkpoints import keep_head, kept_file
 from release_store.audit.log import GENESIS, append, hash_of_texts
 from release_store.canonical import canonical_json, sha256_hex
 from release_store.db.connection import DATABASE
@@ -20,7 +20,7 @@ from release_store.publishing.publication import recover
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import notes, verify
-from tests.support.at_work import agreed, withdraw, write_people
+from tests.support.at_work import agreed, member, withdraw, write_people
 from tests.support.store.hand_made import K_FAILS, approved, awaiting, publish_one, stage, word
 
 
@@ -97,7 +97,7 @@ def another_candidate(store: ReleaseStore, name: str) -> None:
     [
         (verdict_and_state, "is approved in the store, but blocked in the log"),
         (log_and_rows, "the log does not continue the newest checkpoint"),
-        (another_candidate, "its gate results lack the seal of the store's key"),
+        (another_candidate, "candidate.approved was written without the store's key"),
     ],
 )
 @pytest.mark.enemy("store writer", "publishes a person")
@@ -204,5 +204,53 @@ def test_an_old_way_of_results_does_not_come_back_once_they_are_sealed(store: Re
         append(con, "ann", "candidate.assessed", name, "", assessed)
         append(con, "ann", "candidate.approved", name, "", {"candidate": name, "state": "approved"})
         con.execute("UPDATE candidate SET state = 'approved' WHERE candidate_id = ?", [name])
-    with pytest.raises(VerificationFailed, match="its gate results lack the seal"):
+    with pytest.raises(VerificationFailed, match="was written without the store's key"):
         publish_one(store, name)
+
+
+@pytest.mark.enemy("store writer", "publishes a person")
+def test_people_whom_nobody_knows_let_nothing_out(store: ReleaseStore) -> None:
+    """Somebody with keys of their own is in the log, overrides twice, and all rows and hashes agree."""
+    record = held_back(store)
+    name, people = record.candidate_id, [member(one, ["admin"]) for one in ("eve", "dan")]
+    with written(store) as con:
+        append(con, "releasegate", "people.changed", "people", "", {"members": people, "digest": "0" * 64})
+        append(con, "releasegate", "candidate.approved", name, "", {"candidate": name, "state": "approved"})
+        con.execute("UPDATE candidate SET state = 'approved'")
+    for act in (
+        lambda: publish_one(store, name),
+        lambda: recover(store),
+        lambda: approved(store, period="2025"),
+    ):
+        with pytest.raises(VerificationFailed, match=r"people\.changed was written without the store's key"):
+            act()
+    assert any("written without the store's key" in one.what for one in verify(store))
+    assert store.releases() == []
+
+
+@pytest.mark.enemy("store writer", "changes history")
+@pytest.mark.parametrize("action", ["release.withdrawn", "series.purged"])
+def test_what_nobody_said_takes_nothing_down(store: ReleaseStore, action: str) -> None:
+    release = publish_one(store, approved(store))
+    with written(store) as con:
+        said = {"release": release.release_id, "release_state": "withdrawn", "purged": {}, "bound": {}}
+        append(con, "eve", action, release.release_id, "why not", said)
+        con.execute("UPDATE release SET state = 'withdrawn'")
+    with pytest.raises(VerificationFailed, match=f"{action} was written without the store's key"):
+        recover(store)
+    assert (store.root / "releases" / "clinic" / release.release_id / "data.csv").is_file()
+
+
+def test_a_transaction_that_was_never_committed_is_in_nobodys_way(
+    store: ReleaseStore,
+) -> None:
+    """The head that was kept for it before its commit is none of the log's; after the commit it is."""
+    record = awaiting(store, approvers=1)
+    with suppress(ZeroDivisionError), store.kept_transaction() as con:
+        append(con, "ann", "input.refused", "clinic/2024")
+        keep_head(con, store.root)
+        raise ZeroDivisionError
+    assert verify(store) == []
+    agreed(store, word(record, "bob"), 1)
+    assert verify(store) == []
+    assert publish_one(store, record.candidate_id).release_id == "clinic-2024-r1"
