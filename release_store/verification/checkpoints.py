@@ -75,16 +75,17 @@ def check_goes_on_from_kept(view: VerificationContext) -> list[Finding]:
     heads = [one for one in kept if isinstance(one, dict) and one.get("of") == view.store_id]
     if kept and len(heads) != 1:  # one of two heads may be of a transaction that was never committed
         kept = [one for one in kept if one not in heads]
-    if not view.log.findings:
+    findings = [
+        finding
+        for one in kept
+        for finding in check_kept_checkpoint(view, Path(path.name), one, view.public_key)
+    ]
+    if not findings and not view.log.findings:
         try:
             check_kept(view.con, view.root)
         except VerificationFailed as error:
             return [Finding(error.where, error.message)]
-    return [
-        finding
-        for one in kept
-        for finding in check_kept_checkpoint(view, Path(path.name), one, view.signed_by)
-    ]
+    return findings
 
 
 def _cut(view: VerificationContext, size: int) -> Finding:

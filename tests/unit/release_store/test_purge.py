@@ -315,7 +315,8 @@ def test_an_invented_purge_takes_no_rows_of_what_stands(ended: ReleaseStore) -> 
     with transaction(ended.root) as con:
         bound = {"purged_digest": digest_of(named)}
         audit.append(con, "eve", PURGED, "clinic", "old", {"at": "", "bound": bound, "purged": named})
-    recover(ended)
+    with pytest.raises(VerificationFailed, match=r"series\.purged was written without the store's key"):
+        recover(ended)
     assert rows(ended) == before
     told = texts(ended)
     assert any("purges clinic-2029-c1, which was awaiting_approval" in one for one in told)
