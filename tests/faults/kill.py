@@ -167,7 +167,7 @@ ACTIONS = {
     "run": Action(run, complete_run, (audit, "append", 3)),  # the candidate is staged, its gates are not kept
     "approve": Action(approve, complete_approve, (os, "rename", 1)),  # begun, and nothing is public
     "publish": Action(publish, complete_publish, (audit, "append", 3)),  # public, and not kept as a release
-    "revise": Action(revise, complete_revise, (os, "replace", 3)),  # released, and not all is announced
+    "revise": Action(revise, complete_revise, (os, "replace", 6)),  # released, and not all is announced
     "withdraw": Action(take_down, complete_take_down, (os, "rename", 1)),  # withdrawn, and still public
     "purge": Action(purge_rows, complete_purge_rows, (os, "rmdir", 1)),  # purged, and its folder is there
 }
