@@ -170,6 +170,7 @@ def test_tab_comes_to_every_control_and_shows_where_it_is(chromium: Chromium, at
     for _ in controls:
         chromium.press(Keys.TAB)
         place, visible = chromium.run(FOCUSED)
+        assert place >= 0, "the focus is on nothing"
         assert visible, controls[place]
         seen.append(place)
     assert [controls[i] for i in range(len(controls)) if i not in seen] == []

@@ -35,7 +35,7 @@ def test_a_chosen_file_is_judged_in_plain_words(
         lambda _: element(opened, "result").text.startswith("Verified\n")
     )
     told = result(opened)
-    assert f"{NAME}: 3 files and 13 of 26 events in the log verified; no tampering found" in told
+    assert f"{NAME}: 3 files and 15 of 32 events in the log verified; no tampering found" in told
     assert f"File: bundle.zip. Release that it names: {NAME}." in told
     assert f"{NAME} was published, and is superseded now" in told
     assert "\u2713 held: The files are the published files." in told

@@ -28,12 +28,13 @@ print(json.dumps([
 
 
 def process(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    """Run Python with nothing in its environment but a path and homes in `folder`."""
+    """Run Python with nothing in its environment but a path, homes in `folder`, and trust in its stores."""
     homes = {"HOME": str(folder / "home"), "PREFECT_HOME": str(folder / "prefect")}
+    own = {"PATH": os.environ["PATH"], "RELEASEGATE_TRUST": str(folder), **homes}
     return subprocess.run(
         [sys.executable, *map(str, words)],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], **homes},
+        env=own,
         capture_output=True,
         text=True,
         check=False,

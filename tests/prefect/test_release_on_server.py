@@ -72,11 +72,11 @@ def test_a_stage_that_the_system_refused_is_tried_again(desk: Desk, monkeypatch:
 
     written, tries = candidate_run.write_candidate_report, []
 
-    def refused_once(*args: Any) -> Any:
+    def refused_once(*args: Any, **named: Any) -> Any:
         tries.append(1)
         if len(tries) == 1:
             raise TransientFailure("the disk was busy")
-        return written(*args)
+        return written(*args, **named)
 
     monkeypatch.setattr(candidate_run, "write_candidate_report", refused_once)
     monkeypatch.setattr("flows.runtime.prefect_runtime.RETRY_SECONDS", 0)

@@ -30,6 +30,7 @@ const done = arguments[arguments.length - 1];
 axe.run(document, {resultTypes: ["violations"]}).then(
   (found) => done(found.violations), (error) => done(String(error)));
 """
+_PAINTED = "requestAnimationFrame(() => requestAnimationFrame(arguments[arguments.length - 1]))"
 
 
 class Chromium:
@@ -72,6 +73,9 @@ class Chromium:
 
     def forget(self) -> None:
         """Forget what pages kept in the browser, such as the choice of dark; all files share it."""
+        # The open page's process forgets at once here; what the browser clears reaches it later, under load
+        # after the next page was read.
+        self.run("try { localStorage.clear(); } catch { /* not a file's page */ }")
         self._devtools("DOMStorage.enable")
         for origin in ("file://", "file:///"):
             where = {"isLocalStorage": True, "securityOrigin": origin, "storageKey": "file:///"}
@@ -143,7 +147,8 @@ class Chromium:
         path.write_bytes(base64.b64decode(made["data"]))
 
     def press(self, *keys: str) -> None:
-        """Press keys, one after the other."""
+        """Press keys, one after the other, in a page that was painted: what comes earlier is dropped."""
+        self.driver.execute_async_script(_PAINTED)  # type: ignore[no-untyped-call]
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
 
     def _devtools(self, command: str, **given: Any) -> None:
