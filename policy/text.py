@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+BLANKS = " \t\r\n\u00a0\u202f"  # the last two are blanks at which no line is broken
+
 
 def number_of(n: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun: "1 release", "2,000 releases"; `plural` is one that does not end in s."""

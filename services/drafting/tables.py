@@ -17,20 +17,19 @@ import duckdb
 from policy.errors import InputError, UsageError
 from policy.location import Location
 from policy.postgres_address import PostgresTable
-from policy.text import number_of
+from policy.text import BLANKS, number_of
 from policy.trusted import Memory, ObjectStore
-from tasks.intake.cells import BLANKS
 from tasks.intake.columns import check_distinct, display_column
+from tasks.intake.copied_rows import COPIED, copied_rows
 from tasks.intake.database import allowed_memory, own_database
-from tasks.intake.excel import excel_rows
 from tasks.intake.lengths import check_lengths
 from tasks.intake.lines import LONGEST_LINE, count_records
-from tasks.intake.postgres_rows import names_of_postgres, postgres_reader
-from tasks.intake.rows import ROWS_TABLE, load_rows
-from tasks.intake.sealed import SealedFile, sealed
+from tasks.intake.sealed import sealed
+from tasks.intake.sealed_file import SealedFile
 from tasks.intake.source import FORMATS, POSTGRES, SUFFIXES, Format
-from tasks.intake.sqlite_file import check_nothing_unfinished, sqlite_rows
+from tasks.intake.sqlite_file import check_nothing_unfinished
 from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, check_width, read_header
+from tasks.intake.text_rows import names_of_rows, rows_reader
 from tasks.sql import identifier, literal
 
 Encoding = Literal["utf-8", "latin-1"]
@@ -71,10 +70,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class _File:
-    """How one file is written; `written` are its columns' names in the file.
-
-    The rows of a workbook and of a database are in ROWS_TABLE.
-    """
+    """How one file is written; `written` are its columns' names in the file."""
 
     kind: Format
     written: tuple[str, ...]
@@ -124,10 +120,10 @@ def load_tables(
     names: tuple[str, ...] = ()
     number = "table"
     for place, (table, kind) in enumerate(zip(tables, kinds, strict=True)):
-        if kind == "sqlite":
-            check_nothing_unfinished(table)
-        with sealed(table, objects=options.objects) as copy:
-            file = _file(con, copy, kind, options)
+        with _sealed(table, kind, options) as copy:
+            file = _file(con, copy, kind)
+            if kind in COPIED:
+                _check_no_row(file.written, copy.shown)
             called = [name.strip(BLANKS) for name in file.written]
             check_distinct(called, copy.shown, tell=False)
             if not place:
@@ -139,7 +135,6 @@ def load_tables(
             _check_rows(con, names, number, place, copy.shown)
             files.append(file)
             shown.append(copy.shown)
-    con.execute(f"DROP TABLE IF EXISTS {ROWS_TABLE}")
     con.execute("SET enable_external_access = false")
     return Loaded(
         names=names,
@@ -178,11 +173,22 @@ def _kind(table: Location, formats: Sequence[Format]) -> Format:
     return kind
 
 
-def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format, options: InputOptions) -> _File:
-    if kind == "postgres":
-        return _File(kind, tuple(names_of_postgres(table)))
-    if kind in ("excel", "sqlite"):
-        return _File(kind, _copied(con, table, kind, options))
+@contextmanager
+def _sealed(table: Location, kind: Format, options: InputOptions) -> Iterator[SealedFile]:
+    """Seal a table; a sheet or a table of a database is copied as text."""
+    with sealed(table, objects=options.objects) as whole:
+        if kind not in COPIED:
+            yield whole
+            return
+        check_nothing_unfinished(table)
+        named = options.sheet if kind == "excel" else options.table
+        with copied_rows(whole, kind, named, "", prefix="--", memory=NO_STORE) as rows:
+            yield rows
+
+
+def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format) -> _File:
+    if kind not in PLAIN_FILES:
+        return _File(kind, tuple(names_of_rows(table)))
     if kind == "parquet":
         reader = f"read_parquet({literal(str(table.path))}, hive_partitioning = false)"
         names: list[str] = []
@@ -199,33 +205,10 @@ def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format, optio
     return _File(kind, tuple(header), delimiter, encoding)
 
 
-def _copied(
-    con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format, options: InputOptions
-) -> tuple[str, ...]:
-    """Copy a sheet or a table of a database into ROWS_TABLE, and return its columns' names."""
-    if kind == "excel":
-        rows = excel_rows(table, options.sheet, "", prefix="--")
-    else:
-        rows = sqlite_rows(table, options.table, "", prefix="--")
-    problem = ""
-    with rows as found:
-        _check_no_row(found.names, table.shown)
-        check_distinct(found.names, table.shown, tell=False)
-        try:
-            load_rows(con, found, (), table.shown)
-        except duckdb.OutOfMemoryException:
-            problem = f"needs more than {allowed_memory(NO_STORE)}"
-    if problem:
-        raise _unreadable(table, problem)
-    return tuple(found.names)
-
-
 def _reader(table: SealedFile, file: _File) -> str:
     place = literal(str(table.path))
-    if file.kind in ("excel", "sqlite"):
-        return ROWS_TABLE
-    if file.kind == "postgres":
-        return postgres_reader(table, file.written)
+    if file.kind not in PLAIN_FILES:
+        return rows_reader(table, file.written)
     if file.kind == "parquet":
         return f"read_parquet({place}, hive_partitioning = false)"
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in file.written)
@@ -251,7 +234,7 @@ def _load(
     selected = [f"CAST({identifier(written[name])} AS VARCHAR) AS {identifier(name)}" for name in names]
     try:
         cells = f"(SELECT {', '.join(selected)} FROM {_reader(table, file)})"
-        if file.kind in ("parquet", "postgres"):
+        if file.kind != "csv":
             check_lengths(con, cells, names, table.shown)
         rows = f"SELECT *, {place} AS {identifier(number)} FROM {cells}"
         con.execute(f"INSERT INTO cells {rows}" if place else f"CREATE TABLE cells AS {rows}")

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import duckdb
-
 from expectations.number_text import NUMBER
 from policy.model import ReleasePolicy
 from tasks.intake import lengths
 from tasks.intake.columns import check_names_differ, check_same_columns
 from tasks.intake.csv_file import CsvText
-from tasks.intake.database import Database, own_database
+from tasks.intake.database import Database
 from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.expressions import column_expression, is_native, numeric_columns
 from tasks.intake.lengths import cell_too_long, check_lengths, check_rows
@@ -89,27 +87,23 @@ def cells_of(source: TableSource, policy: ReleasePolicy) -> Iterator[Cells]:
     the steps of the policy, and as the values for which they stand. Repeated rows are left out if the policy
     says so. Raises InputError where the table cannot be read; no cell is told. O(bytes).
     """
-    with opened_files(source) as files, _database(source, files) as connection:
-        if isinstance(connection, DatabaseProcess):
+    with (
+        opened_files(source, policy.roles.dropped) as files,
+        DatabaseProcess(handles(files)) as connection,
+    ):
+        if source.query is None:
+            columns = _of_parts(connection, files[INPUT], policy)
+        else:
             load_files(connection, files, policy)
             columns = in_sandbox(
-                connection, source.query or "", [*files], lambda query: _of_query(connection, query, policy)
+                connection, source.query, [*files], lambda query: _of_query(connection, query, policy)
             )
-        else:
-            columns = _of_parts(connection, files[INPUT], policy)
         _check_cells(connection, columns.texts, source.where)
         texts = _put_values(connection, columns)
         if policy.source.duplicates == "removed":
             _remove_repeated(connection, columns)
         rows = rows_in(connection, TABLE)
         yield Cells(connection, source.where, tuple(columns.types), columns.native, rows, texts)
-
-
-def _database(
-    source: TableSource, files: dict[str, list[Opened]]
-) -> duckdb.DuckDBPyConnection | DatabaseProcess:
-    """Return a database of its own: in a process of its own where a query runs."""
-    return own_database() if source.query is None else DatabaseProcess(handles(files))
 
 
 @dataclass(frozen=True)
@@ -201,9 +195,7 @@ def _of_part(
         check_rows(total, where, lengths.MOST_REPEATED_ROWS)
         return first or own, total - before
 
-    return from_file(
-        connection, opened, policy, copied, check_names=check_names_differ, unread=policy.roles.dropped
-    )
+    return from_file(connection, opened, policy, copied, check_names=check_names_differ)
 
 
 def _of_query(connection: Database, query: str, policy: ReleasePolicy) -> _Columns:

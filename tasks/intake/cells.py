@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from policy.cells import SERIAL
 from policy.model import Source
+from policy.text import BLANKS
 from tasks.sql import identifier, literal
 
 NO_CELL = "\0"  # stands in no file that passed `check_text`
-BLANKS = " \t\r\n\u00a0\u202f"  # the last two are blanks at which no line is broken
 FEW_MARKS = 16  # of a missing value: comparisons with each cost less than one search among all
 FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465  # 1900-03-01, from which spreadsheets agree, and 9999-12-31
 _BETWEEN = "\x1f"  # the control character between units

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from policy.errors import InputError, did_you_mean
-from policy.model import ReleasePolicy
 from policy.text import number_of
+
+if TYPE_CHECKING:  # the process that reads workbooks does without it
+    from policy.model import ReleasePolicy
 
 LONGEST_NAME = 60
 NameCheck: TypeAlias = Callable[[Sequence[str], str], None]

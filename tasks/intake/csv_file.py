@@ -12,7 +12,7 @@ from tasks.intake.cells import NO_CELL, column_names, loaded_cells
 from tasks.intake.columns import NameCheck
 from tasks.intake.database import Database
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
-from tasks.intake.sealed import SealedFile
+from tasks.intake.sealed_file import SealedFile
 from tasks.intake.text import check_text, check_width, line_at, read_header
 from tasks.sql import literal
 

@@ -17,7 +17,7 @@ from typing import Any
 from policy.errors import InputError, UsageError
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.rows import Rows, chosen_part
-from tasks.intake.sealed import CHUNK, HARMLESS_BYTES, LARGEST_RATIO, SealedFile
+from tasks.intake.sealed_file import CHUNK, HARMLESS_BYTES, LARGEST_RATIO, SealedFile
 from tasks.intake.sheet import HINT_SAVE, Cells, SheetXml
 
 LARGEST_WORKBOOK = 2 << 30  # bytes, unpacked

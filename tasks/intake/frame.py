@@ -26,9 +26,6 @@ LARGEST_POOL = 100_000
 FIRST_ROWS = 1_000_000  # that tell whether a table has few different rows
 ROWS_AT_ONCE = 100_000
 ROWS = "releasegate_rows"  # the column of distinct rows that says how many rows each stands for
-CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
-VECTOR = 2_048  # rows, as DuckDB hands them out
-MOST_VECTORS = 50
 
 
 class FrameBuilder:
@@ -169,11 +166,6 @@ class FrameBuilder:
                     text = _values_of(text, self._read[name])
                 columns[name] = _number_or_text(text) if name in self.numeric else text
         return pd.DataFrame(columns, copy=False)
-
-
-def vectors_of(longest_row: int) -> int:
-    """Return how many of DuckDB's vectors are read at a time, by the bytes of the longest row."""
-    return min(MOST_VECTORS, max(1, CHUNK_BYTES // (VECTOR * max(longest_row, 1))))
 
 
 def frame_digest(frame: pd.DataFrame) -> str:

@@ -10,6 +10,7 @@ import resource
 from collections.abc import Sequence
 
 from policy.errors import InputError
+from policy.trusted import Memory
 from tasks.intake.columns import display_column
 from tasks.intake.database import Database
 from tasks.sql import identifier
@@ -20,6 +21,9 @@ MEMORY_SHARE = 0.5
 MOST_ROWS = 200_000_000
 MOST_REPEATED_ROWS = 2_000_000_000  # of which MOST_ROWS differ
 MOST_VALUES = 50_000  # of a categorical attribute
+CHUNK_BYTES = 128 << 20  # of text, at most, so that a table of long cells is read in small parts
+VECTOR = 2_048  # rows, as DuckDB hands them out
+MOST_VECTORS = 50
 
 
 def check_lengths(connection: Database, relation: str, texts: Sequence[str], where: str) -> int:
@@ -47,7 +51,7 @@ def check_lengths(connection: Database, relation: str, texts: Sequence[str], whe
 
 
 def cell_too_long(name: str, where: str) -> InputError:
-    """Return the error for a cell of too many characters."""
+    """Return the error for a cell of too many characters, in a column of this name."""
     return InputError(
         f"the column {display_column(name)} has a cell of more than {LONGEST_CELL:,} characters",
         where=where,
@@ -62,6 +66,16 @@ def check_rows(n_rows: int, where: str, most: int | None = None, called: str = "
         raise InputError(
             f"gives more than {most:,} {called}", where=where, hint="Split the table, or select less."
         )
+
+
+def vectors_of(longest_row: int) -> int:
+    """Return how many of DuckDB's vectors are read at a time, by the bytes of the longest row."""
+    return min(MOST_VECTORS, max(1, CHUNK_BYTES // (VECTOR * max(longest_row, 1))))
+
+
+def memory_share(memory: Memory) -> int:
+    """Return how many bytes the reading of a table may take: the owner's limit, else half of the memory."""
+    return int(MEMORY_SHARE * memory_bytes()) if memory.limit is None else memory.limit
 
 
 def memory_bytes() -> int:

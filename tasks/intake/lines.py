@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policy.errors import InputError
-from tasks.intake.sealed import SealedFile
+from tasks.intake.sealed_file import SealedFile
 
 LONGEST_LINE = 1 << 20  # bytes
 _AT_ONCE = 8 << 20

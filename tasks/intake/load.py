@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import TypeVar
 
 import duckdb
 
 from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
-from tasks.intake.cells import column_names, loaded_cells
+from tasks.intake.child_process import STATEMENT_SECONDS
 from tasks.intake.columns import NameCheck, check_names_differ, check_same_columns
+from tasks.intake.copied_rows import COPIED, copied_rows
 from tasks.intake.csv_file import (
     CsvText,
     check_count,
@@ -22,15 +22,13 @@ from tasks.intake.csv_file import (
     select_csv,
 )
 from tasks.intake.database import Database, allowed_memory, memory_hint
-from tasks.intake.database_process import STATEMENT_SECONDS
-from tasks.intake.excel import excel_rows
 from tasks.intake.parquet_file import check_parquet, select_parquet
-from tasks.intake.postgres_rows import select_postgres
-from tasks.intake.rows import ROWS_TABLE, load_rows
-from tasks.intake.sealed import SealedFile, sealed
+from tasks.intake.sealed import sealed
+from tasks.intake.sealed_file import SealedFile
 from tasks.intake.source import InputFile, TableSource
-from tasks.intake.sqlite_file import check_nothing_unfinished, sqlite_rows
+from tasks.intake.sqlite_file import check_nothing_unfinished
 from tasks.intake.text import line_ends
+from tasks.intake.text_rows import select_rows
 from tasks.memory import spill_failure
 from tasks.sql import identifier
 
@@ -41,15 +39,27 @@ Opened = tuple[InputFile, SealedFile]
 
 
 @contextmanager
-def opened_files(source: TableSource) -> Iterator[dict[str, list[Opened]]]:
-    """Seal the files that a source reads, by the names that a query calls them, each with its parts."""
+def opened_files(source: TableSource, unread: Collection[str] = ()) -> Iterator[dict[str, list[Opened]]]:
+    """Seal the files that a source reads, by the names that a query calls them, each with its parts.
+
+    A sheet or a table of a database is copied as text, without the columns `unread` where no query runs.
+    """
+    unread = unread if source.query is None else ()
     with ExitStack() as opened:
         yield {
-            name: [
-                (file, opened.enter_context(sealed(file.path, file.check, file.objects))) for file in parts
-            ]
+            name: [(file, _sealed(file, unread, opened)) for file in parts]
             for name, parts in files_of(source).items()
         }
+
+
+def _sealed(file: InputFile, unread: Collection[str], opened: ExitStack) -> SealedFile:
+    as_it_is = sealed(file.path, file.check, file.objects)
+    if file.format not in COPIED:
+        return opened.enter_context(as_it_is)
+    check_nothing_unfinished(file.path)
+    with as_it_is as whole:
+        rows = copied_rows(whole, file.format, file.part, file.alias, unread=unread)
+        return opened.enter_context(rows)
 
 
 def handles(files: dict[str, list[Opened]]) -> list[int]:
@@ -87,7 +97,6 @@ def _load_file(
         return None, rows_in(connection, into) - before
 
     from_file(connection, opened, policy, copied, check_names=check_names_differ)
-    connection.execute(f"DROP TABLE IF EXISTS {ROWS_TABLE}")
 
 
 def from_file(
@@ -97,13 +106,11 @@ def from_file(
     work: Callable[[str, CsvText | None], tuple[R, int]],
     *,
     check_names: NameCheck,
-    unread: Collection[str] = (),
 ) -> R:
     """Return what `work` makes of a file's rows; it is given their SELECT, and also tells how many it read.
 
-    A sheet or a table of a database is copied for that, as text, without the columns `unread`. Raises
-    InputError where the file cannot be read, where `check_names` refuses the names of its columns, and where
-    a row was left out.
+    Raises InputError where the file cannot be read, where `check_names` refuses the names of its columns,
+    and where a row was left out.
     """
     file, table = opened
     text: CsvText | None = None
@@ -117,10 +124,8 @@ def from_file(
         elif file.format == "parquet":
             check_parquet(table)
             select = select_parquet(connection, table, policy.source)
-        elif file.format == "postgres":
-            select = select_postgres(table, policy, check_names)
         else:
-            select = _select_copied(connection, file, table, policy, check_names, unread)
+            select = select_rows(table, policy, check_names)
         done = work(select, text)
         if text is not None:
             finding = rejected_row(connection, table, policy.source.encoding)
@@ -136,27 +141,6 @@ def from_file(
     if text is not None:
         check_count(table, text, n_rows)
     return result
-
-
-def _select_copied(
-    connection: Database,
-    file: InputFile,
-    table: SealedFile,
-    policy: ReleasePolicy,
-    check_names: NameCheck,
-    unread: Collection[str],
-) -> str:
-    """Copy a sheet or a table of a database, and return the SELECT of its rows."""
-    if file.format == "excel":
-        rows = excel_rows(table, file.part, file.alias)
-    else:
-        check_nothing_unfinished(file.path)
-        rows = sqlite_rows(table, file.part, file.alias)
-    with rows as written:
-        found = replace(written, names=column_names(written.names, policy.source))
-        check_names(found.names, table.shown)
-        load_rows(connection, found, unread, table.shown)
-    return f"SELECT {loaded_cells(found.names, policy.source)} FROM {ROWS_TABLE}"
 
 
 def column_types(connection: Database, select: str) -> dict[str, str]:

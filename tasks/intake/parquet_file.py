@@ -7,7 +7,7 @@ from policy.model import Source
 from tasks.intake.cells import column_names, renamed
 from tasks.intake.columns import check_names_differ
 from tasks.intake.database import Database
-from tasks.intake.sealed import SealedFile
+from tasks.intake.sealed_file import SealedFile
 from tasks.sql import literal
 
 

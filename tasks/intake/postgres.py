@@ -17,14 +17,13 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from policy.errors import InputError, ReleaseGateError, TransientFailure, UsageError
 from policy.postgres_address import TLS_MODES, PostgresTable
+from tasks.intake.rows import LONGEST_LINE, MISSING
 
 T = TypeVar("T")
 READ_SECONDS = 3600
 LOCK_SECONDS = 60
 SLACK_SECONDS = 60  # after which this process ends what the server should have ended
 MOST_COLUMNS = 2000  # Postgres has at most 1,600
-LONGEST_ROW = 2 << 20  # bytes
-MISSING = r"\N"  # of a cell without quotes; every other cell has them
 _PART_BYTES = 1 << 20
 # What the text of cells depends on, and how long the server works or waits. An empty search path: no function
 # of the database stands in for one of Postgres's own.
@@ -76,7 +75,7 @@ _TOO_LONG = (
 )
 _OTHER = ("the server sends what no Postgres does", "Ask whoever runs the database.")
 _LONG_ROW = (
-    f"a row has more than {LONGEST_ROW:,} bytes",
+    f"a row has more than {LONGEST_LINE:,} bytes",
     "Leave the column out in a view, or shorten its texts.",
 )
 _CLEARTEXT = (
@@ -145,7 +144,7 @@ class _Reader(io.RawIOBase):
         n_bytes = 0
         while not self._is_done and n_bytes < _PART_BYTES:
             row = bytes(_run(self._copy.read, self._address))
-            if len(row) > LONGEST_ROW:
+            if len(row) > LONGEST_LINE:
                 raise _told(_LONG_ROW, self._address)
             self._is_done = not row
             rows.append(row)

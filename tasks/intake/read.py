@@ -12,7 +12,7 @@ import pandas as pd
 from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
 from policy.trusted import Trusted
-from tasks.intake import frame, lengths
+from tasks.intake import lengths
 from tasks.intake.columns import check_columns
 from tasks.intake.csv_file import CsvText
 from tasks.intake.database import own_database
@@ -31,7 +31,6 @@ from tasks.types import SourceTable
 
 RESULT = "releasegate_result"
 DISTINCT = "releasegate_distinct"
-ORDERED = "releasegate_ordered"
 WHOLE_INPUT = "SELECT * FROM input"
 
 
@@ -63,7 +62,7 @@ def read_table(
     read as a table. An error names lines, columns and counts; it holds no cell and no cause.
     """
     source = find_source(policy, input_path=input_path, period=period, base=base, trusted=trusted)
-    with opened_files(source) as files:
+    with opened_files(source, policy.roles.dropped) as files:
         of_rows = not source.parts and source.given is None  # its digest is that of all rows
         read = _read if source.query is None else _read_query
         built, object_digest = read(source, files, policy, distinct=distinct and not of_rows)
@@ -82,14 +81,13 @@ def _read(
     source: TableSource, files: dict[str, list[Opened]], policy: ReleasePolicy, *, distinct: bool
 ) -> tuple[FrameBuilder, str | None]:
     """Read the whole table; return the digest of one in memory too. Errors of DuckDB become ours."""
-    digest: str | None = None
-    with own_database() as connection:
-        if source.given is not None:
+    if source.given is not None:
+        with own_database() as connection:
             digest = load_object(connection, INPUT, source.given, policy)
-            builder, where = _read_object(connection, policy, distinct=distinct), OBJECT
-        else:
-            builder, where = _read_parts(connection, files[INPUT], policy, distinct=distinct)
-    return _with_rows(builder, where), digest
+            return _with_rows(_read_object(connection, policy, distinct=distinct), OBJECT), digest
+    with DatabaseProcess(handles(files)) as database:
+        builder, where = _read_parts(database, files[INPUT], policy, distinct=distinct)
+    return _with_rows(builder, where), None
 
 
 def _read_query(
@@ -122,7 +120,7 @@ def _with_rows(builder: FrameBuilder, where: str) -> FrameBuilder:
 
 
 def _read_parts(
-    connection: duckdb.DuckDBPyConnection, parts: list[Opened], policy: ReleasePolicy, *, distinct: bool
+    connection: DatabaseProcess, parts: list[Opened], policy: ReleasePolicy, *, distinct: bool
 ) -> tuple[FrameBuilder, str]:
     """Read the files of a table one after the other; return the first one's name too."""
     builder: FrameBuilder | None = None
@@ -146,7 +144,7 @@ def _read_object(
 
 
 def _read_whole(
-    connection: duckdb.DuckDBPyConnection,
+    connection: DatabaseProcess,
     opened: Opened,
     policy: ReleasePolicy,
     before: FrameBuilder | None,
@@ -165,9 +163,7 @@ def _read_whole(
     def check_names(names: Sequence[str], where: str) -> None:
         check_columns(names, policy, where)
 
-    return from_file(
-        connection, opened, policy, fetched, check_names=check_names, unread=policy.roles.dropped
-    )
+    return from_file(connection, opened, policy, fetched, check_names=check_names)
 
 
 def _fetch(
@@ -211,7 +207,7 @@ def _fetch(
     else:
         longest = builder.longest_row(connection, source) if longest is None else longest
     try:
-        for chunk in _chunks(connection, source, selection, builder.kinds, frame.vectors_of(longest)):
+        for chunk in _chunks(connection, source, selection, builder.kinds, lengths.vectors_of(longest)):
             builder.add(chunk)
     except SystemError:  # DuckDB says nothing where memory ends in the midst of a chunk, and Python says that
         raise MemoryError from None
@@ -227,10 +223,7 @@ def _chunks(
 ) -> Iterator[pd.DataFrame]:
     """Give the rows of a relation, so many of DuckDB's vectors at once."""
     if isinstance(connection, DatabaseProcess):
-        if source not in (INPUT, RESULT):  # in the order in which they leave
-            connection.execute(f"CREATE TEMP TABLE {ORDERED} AS FROM {source}")
-            source = ORDERED
-        yield from connection.chunks(source, selection, kinds, vectors * frame.VECTOR)
+        yield from connection.chunks(source, selection, kinds, vectors)
         return
     connection.execute(f"SELECT {selection} FROM {source}")
     while len(chunk := connection.fetch_df_chunk(vectors)):

@@ -1,21 +1,19 @@
-"""Rows that another program's file holds, as text, in a table of DuckDB: they are then read as a CSV's."""
+"""Rows that another program's file holds, and which sheet or table of it; written as text, exactly."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from policy.errors import InputError, did_you_mean
-from policy.text import number_of
+from policy.text import BLANKS, number_of
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.columns import display_column
-from tasks.intake.database import Database
-from tasks.intake.lengths import LONGEST_CELL, LONGEST_ROW, cell_too_long, check_rows
-from tasks.sql import identifier
+from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_rows
 
-ROWS_TABLE = "releasegate_rows"
-_ROWS_AT_ONCE = 2_048
-_CHARACTERS_AT_ONCE = 32 << 20
+MISSING = r"\N"  # of a cell without quotes; every other cell has them
+LONGEST_LINE = 2 << 20  # bytes
 _MOST_NAMED = 10
 
 
@@ -27,63 +25,48 @@ class Rows:
     rows: Iterator[Sequence[object]]
 
 
-def load_rows(connection: Database, found: Rows, unread: Collection[str], where: str) -> None:
-    """Copy rows into the new table ROWS_TABLE, every cell as text; those of the columns `unread` are missing.
+def write_rows(file: BinaryIO, found: Rows, unread: Collection[str], where: str) -> None:
+    """Write rows as CSV, every cell as text; those of the columns `unread` are missing. O(cells).
 
     Raises InputError for a cell of another kind or of too many characters, and for too many rows.
     """
-    columns = ", ".join(f"{identifier(name)} VARCHAR" for name in found.names)
-    connection.execute(f"CREATE OR REPLACE TABLE {ROWS_TABLE} ({columns})")
-    read = [number for number, name in enumerate(found.names) if name not in unread]
-    part: list[list[str | None]] = []
-    held = 0
+    names = found.names
+    read = [name.strip(BLANKS) not in unread for name in names]
+    file.write(_line(names, names, [True] * len(names), where))
     for n_rows, row in enumerate(found.rows, start=1):
         check_rows(n_rows, where)
-        cells, length = _texts(row, read, found.names, where)
-        part.append(cells)
-        held += length
-        if len(part) == _ROWS_AT_ONCE or held > _CHARACTERS_AT_ONCE:
-            _insert(connection, part, read)
-            part, held = [], 0
-    if part:
-        _insert(connection, part, read)
+        file.write(_line(row, names, read, where))
 
 
-def _texts(
-    row: Sequence[object], read: list[int], names: list[str], where: str
-) -> tuple[list[str | None], int]:
-    """Return the cells of a row as text, None in the columns that are not read, and how long they are."""
-    cells: list[str | None] = [None] * len(names)
-    length, wrong = 0, ""
-    for number in read:
+def _line(row: Sequence[object], names: list[str], read: list[bool], where: str) -> bytes:
+    """Return a row as a line of CSV."""
+    cells = [MISSING] * len(names)
+    wrong = ""
+    for place, (cell, is_read) in enumerate(zip(row, read, strict=True)):
+        if not is_read:
+            continue
         try:
-            text = cell_text(row[number])
+            text = cell_text(cell)
         except NoCell:
-            wrong = names[number]
+            wrong = names[place]
             break
         if text is not None:
             if len(text) > LONGEST_CELL:
-                raise cell_too_long(names[number], where)
-            length += len(text)
-            cells[number] = text
+                raise cell_too_long(names[place], where)
+            quoted = text.replace('"', '""')
+            cells[place] = f'"{quoted}"'
     if wrong:
         raise InputError(
             f"the column {display_column(wrong)} has cells that are no text, number, truth value or time",
             where=where,
             hint="Turn them into texts, or drop the column (roles.dropped).",
         )
-    if length > LONGEST_ROW:
+    line = f"{','.join(cells)}\n".encode()
+    if len(line) > LONGEST_LINE:
         raise InputError(
-            f"a row has more than {LONGEST_ROW:,} characters", where=where, hint="Drop its long columns."
+            f"a row has more than {LONGEST_LINE:,} bytes", where=where, hint="Drop its long columns."
         )
-    return cells, length
-
-
-def _insert(connection: Database, rows: list[list[str | None]], read: list[int]) -> None:
-    if read:
-        cells = ", ".join("unnest(?::VARCHAR[])" if n in read else "NULL" for n in range(len(rows[0])))
-        columns = [[row[n] for row in rows] for n in read]
-        connection.execute(f"INSERT INTO {ROWS_TABLE} SELECT {cells}", columns)
+    return line
 
 
 def chosen_part(

@@ -16,7 +16,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -28,39 +27,18 @@ from policy.trusted import ObjectStore
 from release_store.canonical import file_digest
 from tasks.intake.object_store import open_object
 from tasks.intake.postgres import open_table
+from tasks.intake.sealed_file import CHUNK, HARMLESS_BYTES, LARGEST_RATIO, SealedFile
 
-CHUNK = 1 << 20
-# Text that is compressed more than this many times is no table about people, above a size that harms nobody.
 PEM, PEM_WITHIN = b"-----BEGIN", 1 << 16  # what a file of a key holds, and in how many bytes it is looked for
-LARGEST_RATIO = 200
-HARMLESS_BYTES = 64 << 20
 LARGEST_INPUT = 64 << 30  # bytes, decompressed
 # Of Linux (fcntl.h): no seal more, no shrinking, no growing, no writing.
 _SEALS = getattr(fcntl, "F_SEAL_SEAL", 1) | 2 | 4 | 8
 _ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
 
 
-@dataclass(frozen=True)
-class SealedFile:
-    """The decompressed bytes of an input, and the SHA-256 of the file or object as it was."""
-
-    shown: str  # the path or address that messages name
-    path: Path  # by which this process opens the bytes
-    digest: str
-    size: int
-
-    @property
-    def handle(self) -> int:
-        """The descriptor of the bytes."""
-        return int(self.path.name)
-
-    def open(self) -> BinaryIO:
-        """Open the bytes anew, at their start."""
-        return self.path.open("rb")
-
-    def text(self, encoding: str) -> io.TextIOWrapper:
-        """Open the bytes as text, its line ends as they are."""
-        return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+def seal(handle: int) -> None:
+    """Let nobody change a file in memory from now on. Raises OSError where somebody could still write it."""
+    fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
 
 
 def is_compressed(path: Location) -> bool:
@@ -96,7 +74,7 @@ def sealed(
     handle = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         digest = _copied(path, handle, check, objects or ObjectStore())
-        fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
+        seal(handle)
         size = os.fstat(handle).st_size
         if PEM in os.pread(handle, PEM_WITHIN, 0):  # whatever it is called, and however it came to lie there
             raise _key(path)
@@ -128,7 +106,7 @@ def head_of(path: Path, check: Callable[[Path], None], n_bytes: int) -> Iterator
             raise failure
         if PEM in head[:PEM_WITHIN]:
             raise _key(path)
-        fcntl.fcntl(handle, _ADD_SEALS, _SEALS)
+        seal(handle)
         yield SealedFile(str(path), Path(f"/proc/self/fd/{handle}"), "", len(head))
     finally:
         os.close(handle)

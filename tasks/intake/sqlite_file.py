@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,15 +11,15 @@ from typing import TypeVar
 from policy.errors import InputError
 from policy.location import Location
 from tasks.intake.rows import Rows, chosen_part
-from tasks.intake.sealed import SealedFile
+from tasks.intake.sealed_file import SealedFile
 from tasks.sql import identifier
 
 T = TypeVar("T")
-READ_SECONDS = 3600.0
 _MAGIC = b"SQLite format 3\0"
 _VERSIONS = slice(18, 20)  # of the header: 2 if changes go to a write-ahead log, 1 if not
 _BESIDE = ("-wal", "-journal")
-_STEPS = 100_000  # of SQLite's machine, between two looks at the clock
+# What a view sorts would be written into a file otherwise.
+_SETTINGS = ("temp_store = MEMORY", "trusted_schema = OFF", "query_only = ON", "cell_size_check = ON")
 _LIMIT_LENGTH = 64 << 20  # bytes of a row
 # Of https://sqlite.org/c3ref/c_deterministic.html: what gives the same each time, and what no view may call.
 _DETERMINISTIC, _DIRECT_ONLY = 0x800, 0x80000
@@ -88,13 +87,11 @@ def _opened(table: SealedFile) -> sqlite3.Connection:
 
 
 class _Guard:
-    """Lets a connection read tables, and nothing else, for a limited time; remembers what it refused."""
+    """Lets a connection read tables, and nothing else; remembers what it refused."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.refused = ""
-        self.too_long = False
-        self._ends = time.monotonic() + READ_SECONDS
-        for setting in ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON"):
+        for setting in _SETTINGS:
             connection.execute(f"PRAGMA {setting}")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LIMIT_LENGTH)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -104,7 +101,6 @@ class _Guard:
             if built_in and not flags & _DIRECT_ONLY and (flags & _DETERMINISTIC or kind in _AGGREGATE)
         } - _OF_TIME
         connection.set_authorizer(self._decide)
-        connection.set_progress_handler(self._look_at_the_clock, _STEPS)
 
     def _decide(self, action: int, _: str | None, name: str | None, *__: str | None) -> int:
         if action in _ALLOWED:
@@ -117,14 +113,8 @@ class _Guard:
             self.refused = "does more than read tables"
         return sqlite3.SQLITE_DENY
 
-    def _look_at_the_clock(self) -> int:
-        self.too_long = time.monotonic() > self._ends
-        return int(self.too_long)
-
     def finding(self, error: Exception) -> tuple[str, str]:
         """Return what is wrong, and how to mend it, without a word of SQLite's, which can quote cells."""
-        if self.too_long:
-            return f"took longer than {READ_SECONDS:,.0f} seconds", "Write the rows of the view into a table."
         if self.refused:
             hint = "Only tables are read, and functions that give the same each time: write a table."
             return f"has a view that {self.refused}", hint

@@ -1,6 +1,6 @@
-"""The process in which a policy's query runs: DuckDB, what to do as JSON on standard input, and no secret.
+"""The process that reads a table or runs a query: what to do as JSON on standard input, and no secret.
 
-It is started by `database_process.py` as a script of its own, with a few places of modules and none of the
+It is started by `child_process.py` as a script of its own, with a few places of modules and none of the
 environment, and imports what it needs alone, which makes it quick. It ends with the process that started it.
 """
 
@@ -12,7 +12,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -34,7 +34,7 @@ def receive(file: BinaryIO) -> dict[str, Any] | None:
     return found
 
 
-def packed(message: dict[str, Any]) -> bytes:
+def packed(message: Mapping[str, Any]) -> bytes:
     """Return a message as bytes: JSON, in which a date is an object of its own."""
     data = json.dumps(message, default=_plain).encode()
     return len(data).to_bytes(LENGTH, "big") + data
@@ -54,11 +54,11 @@ def main(parent: int, places: list[str]) -> None:
     begun = receive(requests)
     if begun is None:
         return
-    database = _Database(begun)
+    work: _Copier | _Database = _Database(begun) if "memory" in begun else _Copier(begun)
     answers.write(packed({"ready": True}))
     answers.flush()
     while (asked := receive(requests)) is not None:
-        answers.write(database.answer(asked))
+        answers.write(work.answer(asked))
         answers.flush()
 
 
@@ -70,6 +70,43 @@ def _end_with(parent: int) -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+class _Copier:
+    """Writes the rows of a workbook's sheet or of a database's table as text."""
+
+    def __init__(self, begun: dict[str, Any]) -> None:
+        _limit(resource.RLIMIT_AS, _size() + int(begun["room"]) + MARGIN)
+        _limit(resource.RLIMIT_FSIZE, int(begun["rows_room"]))
+
+    def answer(self, asked: dict[str, Any]) -> bytes:
+        """Return what is wrong with the file, or nothing, as bytes."""
+        from policy.errors import ReleaseGateError
+
+        try:
+            self._copy(**asked)
+        except ReleaseGateError as error:
+            return packed({"refused": [type(error).__name__, error.message, error.where, error.hint]})
+        except Exception as error:
+            return packed({"error": type(error).__name__})
+        return packed({})
+
+    def _copy(self, kind: str, table: list[Any], part: list[Any], unread: list[str], rows: str) -> None:
+        from pathlib import Path
+
+        from tasks.intake.rows import write_rows
+        from tasks.intake.sealed_file import SealedFile
+
+        if kind == "excel":
+            from tasks.intake.excel import excel_rows as opened
+        else:
+            from tasks.intake.sqlite_file import sqlite_rows as opened  # type: ignore[assignment]
+        shown, path, size = table
+        with (
+            opened(SealedFile(shown, Path(path), "", size), *part) as found,
+            Path(rows).open("wb", buffering=1 << 20) as file,
+        ):
+            write_rows(file, found, set(unread), shown)
 
 
 class _Database:

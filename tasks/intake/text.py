@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from policy.errors import InputError
 from tasks.intake.columns import display_column
-from tasks.intake.sealed import CHUNK, SealedFile
+from tasks.intake.sealed_file import CHUNK, SealedFile
 
 DELIMITERS = {",": "','", ";": "';'", "\t": "'\\t'", "|": "'|'"}
 LONGEST_HEADER = 1 << 20

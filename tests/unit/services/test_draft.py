@@ -24,11 +24,10 @@ from policy.errors import InputError, PolicyError, UsageError
 from policy.load import parse_policy
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
-from policy.text import number_of
+from policy.text import BLANKS, number_of
 from services.drafting.draft import UNDECIDED
 from services.drafting.draft import draft as draft_policy
 from services.drafting.words import words_of
-from tasks.intake.cells import BLANKS
 from tasks.risk.attacks.personal_numbers import is_german_insured
 
 draft = partial(draft_policy, trial=False)

@@ -18,7 +18,6 @@ from policy.load import parse_policy
 from policy.trusted import Memory, Trusted
 from tasks import duck, memory
 from tasks.intake import csv_file as loading
-from tasks.intake import frame as frames
 from tasks.intake import lengths
 from tasks.intake import query as querying
 from tasks.intake import sealed as sealing
@@ -179,9 +178,9 @@ def test_a_small_parquet_file_of_endless_text_is_refused(
 
 
 def test_rows_of_long_cells_are_read_few_at_a_time() -> None:
-    assert frames.vectors_of(100) == 50
-    assert frames.vectors_of(65_536) == 1
-    assert frames.vectors_of(0) == 50
+    assert lengths.vectors_of(100) == 50
+    assert lengths.vectors_of(65_536) == 1
+    assert lengths.vectors_of(0) == 50
 
 
 @pytest.mark.enemy(AUTHOR, "reads a file")

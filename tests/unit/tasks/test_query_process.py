@@ -19,8 +19,8 @@ from test_intake import COLUMNS, HEADER, ROW, policy, read, refused, written
 from policy.errors import InputError, TransientFailure
 from policy.trusted import Memory
 from tasks import memory
-from tasks.intake import database_process, table_process
 from tasks.intake import query as querying
+from tasks.intake import table_process
 from tasks.intake.database_process import DatabaseProcess, ProcessEnded
 from tests.support.timeouts import HANG_TIMEOUT
 
@@ -130,10 +130,10 @@ def resource_of_this_process() -> int:
 
 def test_what_does_not_start_is_one_line(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for program in ("/nowhere/python", "/bin/false"):
-        monkeypatch.setattr(database_process.sys, "executable", program)
+        monkeypatch.setattr(sys, "executable", program)
         with pytest.raises(TransientFailure) as caught:
             read(table, query="select * from input")
-        assert str(caught.value).startswith("the process in which a query runs does not start (")
+        assert str(caught.value).startswith("the process that reads a table does not start (")
         assert len(str(caught.value).splitlines()) == 2
     assert processes() == []
 
@@ -248,9 +248,10 @@ def test_what_is_no_answer_ends_the_process(monkeypatch: pytest.MonkeyPatch, ans
         receiving, sending = os.pipe()
         os.write(sending, length + answer)
         os.close(sending)
-        assert database._process is not None
-        assert database._process.stdout is not None
-        os.dup2(receiving, database._process.stdout.fileno())
+        child = database._process._process
+        assert child is not None
+        assert child.stdout is not None
+        os.dup2(receiving, child.stdout.fileno())
         os.close(receiving)
         with pytest.raises(duckdb.Error) as caught:
             database.execute("SELECT 1")
@@ -263,12 +264,12 @@ def test_rows_come_in_their_order_and_those_of_other_columns_are_refused() -> No
     with DatabaseProcess() as database:
         database.execute("CREATE TABLE t AS SELECT i AS a, 'n' || i AS b FROM range(2500) AS r(i) ORDER BY b")
         kinds = {"a": "BIGINT", "b": "VARCHAR"}
-        chunks = [*database.chunks("t", "*", kinds, 1000)]
-        assert [len(one) for one in chunks] == [1000, 1000, 500]
+        chunks = [*database.chunks("t", "*", kinds, 1)]
+        assert [len(one) for one in chunks] == [2048, 452]
         assert [name for one in chunks for name in one["b"]] == sorted(f"n{i}" for i in range(2500))
         for others in ({"a": "DOUBLE", "b": "VARCHAR"}, {"a": "BIGINT"}, {**kinds, "c": "VARCHAR"}):
             with pytest.raises(duckdb.Error):
-                next(database.chunks("t", "*", others, 1000))
+                next(database.chunks("t", "*", others, 1))
 
 
 def test_check_counts_a_query_in_such_a_process(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from policy.errors import InputError, ReleaseGateError, TransientFailure
-from tasks.intake.sealed import SealedFile, head_of, sealed
+from tasks.intake.sealed import head_of, sealed
+from tasks.intake.sealed_file import SealedFile
 
 
 def _nothing(_: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from test_intake import CANARY, HEADER, ROW, read, refused, written
 
 from policy.errors import InputError, UsageError
-from tasks.intake import sqlite_file
+from tasks.intake import copied_rows, sqlite_file
 
 NAMES = HEADER.strip()
 TABLE = f"CREATE TABLE visits ({NAMES})"
@@ -145,7 +145,7 @@ def test_the_guard_itself_refuses_all_but_reading(tmp_path: Path) -> None:
 
 
 def test_a_view_without_an_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_file, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(copied_rows, "STATEMENT_SECONDS", 0.2)
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
     path = visits(
         tmp_path, f"CREATE VIEW v AS SELECT {NAMES.replace('age', f'({endless}) AS age')} FROM visits"
