@@ -379,8 +379,9 @@ class ReleaseStore(StoreReader):
         with self.catalog_lock():
             with transaction(self.root) as con:
                 check_kept(con, self.root)
+                before = audit.log_head(con)
                 yield con
-                keep_it = keep_head(con, self.root)
+                keep_it = keep_head(con, self.root, before)
             keep_it()
 
     @contextmanager

@@ -131,12 +131,13 @@ def seal(con: Connection, key: Ed25519PrivateKey, event: AuditEvent) -> None:
     audit.append(con, event.actor, SEAL, event.object, "", checkpoint)
 
 
-def keep_head(con: Connection, root: Path) -> Callable[[], None]:
+def keep_head(con: Connection, root: Path, before: tuple[int, str]) -> Callable[[], None]:
     """Keep the head of the log beside the signing key, and return what is to be done after the commit.
 
-    Until then what was kept before stays too: one of the two holds, wherever this dies. It does nothing where
-    the key is not at hand. Where a checkpoint should have been kept and is gone, the log tells it from now
-    on. To be called at the end of a transaction that began with `check_kept`.
+    Until then the head `before` the transaction, its size and hash, is kept too: one of the two holds,
+    wherever this dies. It does nothing where the key is not at hand. Where a checkpoint should have been kept
+    and is gone, the log tells it from now on. To be called at the end of a transaction that began with
+    `check_kept`.
     """
     try:
         key = keys.load_key(root)
@@ -147,14 +148,14 @@ def keep_head(con: Connection, root: Path) -> Callable[[], None]:
     found = checkpoint_status(con, root, keys.public_hex(key))
     if not found.kept and was_kept(con, root):
         audit.append(con, "releasegate", LOST, store_id)
-    size, head = audit.log_head(con)
-    signed = keys.sign_checkpoint(
-        key, store_id=store_id, size=size, head=head, at=iso(utc_now()), of=store_id
+    at = iso(utc_now())
+    old, new = (
+        keys.sign_checkpoint(key, store_id=store_id, size=size, head=head, at=at, of=store_id)
+        for size, head in (before, audit.log_head(con))
     )
     of_releases, place = _of_releases(found.kept, store_id), kept_file(root, store_id)
-    before = [one for one in found.kept if one.get("of") == store_id][-1:]
-    keep(place, [*of_releases, *before, signed])  # those of releases are perhaps not yet beside them
-    return lambda: keep(place, [*of_releases, signed])
+    keep(place, [*of_releases, old, new])  # those of releases are perhaps not yet beside them
+    return lambda: keep(place, [*of_releases, new])
 
 
 def check_kept(con: Connection, root: Path) -> None:

@@ -132,7 +132,8 @@ def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
     A series whose lock another process holds, for `timeout` seconds at least, is left alone: whoever holds
     it is alive and settles its own, and what is left after that the next to come settles. What a run left
     that died before its publication is ended.
-    Raises VerificationFailed where the log does not continue the newest checkpoint: nothing is signed.
+    Raises VerificationFailed where the log does not continue the newest checkpoint: nothing is signed; and
+    where rows ask for a withdrawal or a purge that does not follow from the log.
     """
     check_log(store)
     said = _remove_foreign_log(store) + settle_leftovers(store)
@@ -167,6 +168,8 @@ def _remove_foreign_log(store: ReleaseStore) -> list[str]:
 
 
 def _settle_series(store: ReleaseStore, series: str) -> list[str]:
+    if unsettled_withdrawals(store, series) or unsettled_purges(store, series):
+        store.check_rows(series)  # nothing is taken down or removed because a row says so
     said = _recover_series(store, series)
     said += settle_withdrawals(store, series)
     said += settle_purges(store, series)

@@ -12,10 +12,10 @@ import pytest
 
 from policy.errors import VerificationFailed
 from release_store.audit.checkpoints import keep_head, kept_file
-from release_store.audit.log import GENESIS, append, hash_of_texts
+from release_store.audit.log import GENESIS, append, hash_of_texts, log_head
 from release_store.canonical import canonical_json, sha256_hex
 from release_store.db.connection import DATABASE
-from release_store.publishing.public_files import candidate_folder
+from release_store.publishing.public_files import candidate_folder, release_folder
 from release_store.publishing.publication import recover
 from release_store.records import CandidateRecord, CandidateState
 from release_store.store import ReleaseStore
@@ -149,6 +149,18 @@ def test_a_withdrawn_release_is_not_listed_again(store: ReleaseStore) -> None:
     assert (store.root / "releases" / "catalog.json").read_bytes() == catalog
 
 
+@pytest.mark.enemy("store writer", "changes history")
+def test_a_row_alone_takes_no_release_down(store: ReleaseStore) -> None:
+    release = publish_one(store, approved(store))
+    with written(store) as con:
+        con.execute("UPDATE release SET state = 'withdrawn'")
+    public = release_folder(store.root, release.series, release.release_id)
+    before = sorted(one.name for one in public.iterdir())
+    with pytest.raises(VerificationFailed, match=release.release_id):
+        recover(store)
+    assert sorted(one.name for one in public.iterdir()) == before
+
+
 @pytest.mark.enemy("store writer", "forges a word")
 def test_fewer_approvals_than_were_asked_let_nothing_out(store: ReleaseStore) -> None:
     record = awaiting(store, approvers=2)
@@ -241,14 +253,18 @@ def test_what_nobody_said_takes_nothing_down(store: ReleaseStore, action: str) -
     assert (store.root / "releases" / "clinic" / release.release_id / "data.csv").is_file()
 
 
+@pytest.mark.parametrize("published", [False, True])
 def test_a_transaction_that_was_never_committed_is_in_nobodys_way(
-    store: ReleaseStore,
+    store: ReleaseStore, published: bool
 ) -> None:
     """The head that was kept for it before its commit is none of the log's; after the commit it is."""
+    if published:  # what is kept beside the key is then of the release alone
+        publish_one(store, approved(store, period="2023"))
     record = awaiting(store, approvers=1)
     with suppress(ZeroDivisionError), store.kept_transaction() as con:
+        before = log_head(con)
         append(con, "ann", "input.refused", "clinic/2024")
-        keep_head(con, store.root)
+        keep_head(con, store.root, before)
         raise ZeroDivisionError
     assert verify(store) == []
     agreed(store, word(record, "bob"), 1)
