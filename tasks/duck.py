@@ -46,7 +46,7 @@ def _instance(threads: int | None, memory: Memory) -> duckdb.DuckDBPyConnection:
     made = duckdb.connect()
     set_memory(made, memory)
     made.execute("SET autoinstall_known_extensions=false; SET autoload_known_extensions=false")
-    made.execute("SET enable_external_file_cache=false; SET enable_progress_bar=false")
+    made.execute("SET enable_external_file_cache=false; SET enable_progress_bar=false; SET TimeZone='UTC'")
     if threads is not None:
         made.execute(f"SET threads={threads}")
     return made

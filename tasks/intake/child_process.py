@@ -31,8 +31,7 @@ PATIENCE_SECONDS = 5.0  # with a process that says no more: until its end tells 
 LARGEST_ANSWER = 1 << 30  # bytes
 # DuckDB, its files to spill, and what reads a workbook.
 _PACKAGES = ("duckdb", "fsspec", "cryptography", "openpyxl", "et_xmlfile", "numpy")
-# What an interpreter needs to find its own libraries, and DuckDB to know the zone of its times.
-_ENVIRONMENT = ("LD_LIBRARY_PATH", "TZ", "TZDIR")
+_ENVIRONMENT = ("LD_LIBRARY_PATH",)  # what an interpreter needs to find its own libraries
 
 
 class Ended(Exception):

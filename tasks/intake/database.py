@@ -64,6 +64,7 @@ def memory_hint() -> str:
 def own_database(memory: Memory | None = None) -> duckdb.DuckDBPyConnection:
     """Open a database of its own, which loads no extension and writes nothing readable to a disk.
 
+    Its times are of UTC, whatever the zone of the machine.
     `memory` is what it may take; without it, what this process uses.
     """
     connection = duckdb.connect(
@@ -75,5 +76,5 @@ def own_database(memory: Memory | None = None) -> duckdb.DuckDBPyConnection:
         }
     )
     set_memory(connection, memory or memory_in_use())
-    connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
     return connection
