@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
@@ -42,7 +43,8 @@ class NumericQuasiIdentifier(Section):
         if not self.moves[0] <= self.moves[1]:
             raise ValueError("moves must be [least change, greatest change] a period")
         for finer, wider in pairwise(self.widths):
-            if not (finer < wider and (wider / finer).is_integer()):
+            times = Fraction(repr(wider)) / Fraction(repr(finer))  # of the decimals, as they are written
+            if not (finer < wider and times.denominator == 1):
                 raise ValueError("widths must ascend, each a multiple of the one before")
         if self.type == "integer" and not all(width.is_integer() for width in self.widths):
             raise ValueError("widths of an integer are whole numbers")

@@ -8,10 +8,10 @@ import numpy as np
 
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
+from tasks.recoding.grid import points_of, steps_of
 from tasks.types import FloatArray, IntArray
 
 STEPS = 20  # of a grid across the bounds, at least
-SNAP = 1e-9  # of a step: numbers so near to the grid lie on it
 
 
 def close_intervals(intervals: FloatArray, name: str, policy: ReleasePolicy) -> FloatArray:
@@ -64,9 +64,9 @@ def rounded_intervals(intervals: FloatArray, qi: NumericQuasiIdentifier) -> Floa
     """
     step, (low, high) = grid_step(qi), qi.bounds
     steps = grid_steps(intervals, qi)
-    first = low + steps[:, 0] * step
-    last = low + (steps[:, 1] + 1) * step - (1 if qi.type == "integer" else 0)
-    # What floating point, or a value beyond the bounds, may have left outside is covered all the same.
+    first = points_of(steps[:, 0], low, step)
+    last = points_of(steps[:, 1] + 1, low, step) - (1 if qi.type == "integer" else 0)
+    # A value beyond the bounds is covered all the same.
     return np.column_stack(
         [np.minimum(first, intervals[:, 0]), np.maximum(np.minimum(last, high), intervals[:, 1])]
     )
@@ -78,10 +78,11 @@ def grid_steps(intervals: FloatArray, qi: NumericQuasiIdentifier) -> FloatArray:
     Step 0 begins at the lower bound. Of numbers that are no integers, one on the grid begins a step and ends
     the one before.
     """
-    place = (intervals - qi.bounds[0]) / grid_step(qi)
-    place = np.where(np.abs(place - np.rint(place)) < SNAP, np.rint(place), place)
-    last = np.floor(place[:, 1]) if qi.type == "integer" else np.ceil(place[:, 1]) - 1
-    return np.column_stack([np.floor(place[:, 0]), last])
+    low, step = qi.bounds[0], grid_step(qi)
+    steps = steps_of(intervals, low, step)
+    if qi.type != "integer":
+        steps[:, 1] -= points_of(steps[:, 1], low, step) == intervals[:, 1]
+    return steps
 
 
 def covering_intervals(
@@ -99,10 +100,10 @@ def covering_intervals(
     closed[level == 0] = intervals[level == 0]
     for place, width in enumerate(qi.widths, start=1):
         here = level == place
-        first = low + np.floor((intervals[here, 0] - low) / width) * width
-        last = first + width - (1 if qi.type == "integer" else 0)
-        closed[here] = np.column_stack([first, np.minimum(last, high)])
-    # What rounding, or a value beyond the bounds, may have left outside is covered all the same.
+        steps = steps_of(intervals[here, 0], low, width)
+        last = points_of(steps + 1, low, width) - (1 if qi.type == "integer" else 0)
+        closed[here] = np.column_stack([points_of(steps, low, width), np.minimum(last, high)])
+    # A value beyond the bounds is covered all the same.
     return np.column_stack(
         [np.minimum(closed[:, 0], intervals[:, 0]), np.maximum(closed[:, 1], intervals[:, 1])]
     )
@@ -133,7 +134,7 @@ def interval_levels(intervals: FloatArray, qi: NumericQuasiIdentifier) -> IntArr
     low = float(qi.bounds[0])
     level = np.full(len(intervals), len(qi.widths) + 1, dtype=np.int64)
     for place, width in reversed(list(enumerate(qi.widths, start=1))):
-        bins = np.floor((intervals - low) / width)
+        bins = steps_of(intervals, low, width)
         level[bins[:, 0] == bins[:, 1]] = place
     level[intervals[:, 0] == intervals[:, 1]] = 0
     return level

@@ -9,6 +9,7 @@ import numpy as np
 
 from policy.hierarchy import Hierarchy
 from tasks.recoding.closure import covers_of
+from tasks.recoding.grid import steps_of
 from tasks.types import FloatArray, IntArray
 
 
@@ -59,6 +60,6 @@ def number_levels(values: FloatArray, least: float, widths: Sequence[float]) -> 
     node = np.zeros((len(widths) + 2, len(known)), dtype=np.int64)
     node[0] = np.arange(len(known))
     for level, width in enumerate(widths, 1):
-        interval = np.floor((np.where(missing, least, known) - least) / width)
+        interval = steps_of(np.where(missing, least, known), least, width)
         node[level] = np.where(missing, len(known), np.unique(interval, return_inverse=True)[1])
     return code.astype(np.int64), Levels(node)

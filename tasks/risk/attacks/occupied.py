@@ -18,6 +18,7 @@ from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.recoding.closure import covers_of
+from tasks.recoding.grid import steps_of
 from tasks.recoding.intervals import grid_step, grid_steps, interval_levels
 from tasks.risk.attacks.inversion_columns import columns_of, knows_a_number
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
@@ -97,9 +98,9 @@ def _of_widths(
         if not width or (rounded and width < grid_step(qi)):
             continue  # an interval that was rounded may have one part alone
         here = known[level[known] == at]
-        part = np.floor((cells[here] - qi.bounds[0]) / width).astype(np.int64)
+        part = steps_of(cells[here], qi.bounds[0], width).astype(np.int64)
         owner, group = _within(here, part)
-        codes = np.floor((numbers - qi.bounds[0]) / width)
+        codes = steps_of(numbers, qi.bounds[0], width)
         found.append(_of_groups(owner, group, codes, outside=True))
     return found
 

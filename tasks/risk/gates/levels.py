@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from policy.model import ReleasePolicy
 from policy.roles import NumericQuasiIdentifier
 from release_store.records import EquivalenceClasses, GateResult, Verdict
 from tasks.recoding.closure import covers_of
-from tasks.recoding.intervals import SNAP, grid_step, with_levels
+from tasks.recoding.grid import points_of, steps_of
+from tasks.recoding.intervals import grid_step, with_levels
 from tasks.risk.evidence import Evidence
 from tasks.types import FloatArray
 
@@ -56,8 +55,7 @@ def _level_of_numbers(intervals: FloatArray, qi: NumericQuasiIdentifier) -> int:
         return 0
     past = high + 1 if qi.type == "integer" else high  # where the node ends
     for level, width in enumerate(qi.widths, start=1):
-        node = np.floor((low - start) / width + SNAP)
-        inside = (past - start) / width <= node + 1 + SNAP
+        inside = past <= points_of(steps_of(low, start, width) + 1, start, width)
         if (inside | (low == high)).all():
             return level
     return len(qi.widths) + 1
