@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from policy.errors import Blocked, InputError, UsageError
 from policy.load import load_policy
-from policy.location import Location
+from policy.location import Location, location_of
 from policy.model import ReleasePolicy
 from policy.period import current_period, day_at, has_ended
 from release_store.audit.keys import load_key
@@ -74,11 +74,11 @@ FIGURES = Stage("figures", "what a report shows of the table")
 
 
 def release(
-    policy: Path,
+    policy: Path | str,
     *,
-    store: Path,
+    store: Path | str,
     period: str | None = None,
-    input_path: Location | None = None,
+    input_path: Location | str | None = None,
     input: object | None = None,  # noqa: A002 -- the word of the command's option
     actor: str | None = None,
     revise: str | None = None,
@@ -87,6 +87,7 @@ def release(
 ) -> Outcome:
     """Release the table of `period` under the policy in the file `policy`, and return what came of it.
 
+    A text in the place of a path means what it means on the command line.
     `period` follows from the policy and the time, where it is left out; `input_path` is the table where it is
     not the policy's own source, or `input`, a pandas DataFrame or an object with Arrow's C stream; `actor` is
     who made the candidate, by default the system's account; `revise` is why a period that has a release gets
@@ -96,9 +97,12 @@ def release(
 
     Raises ReleaseGateError, or one derived from it, where no candidate was made or judged.
     """
+    store = Path(store)
     with notify_on_exit(store):
+        if isinstance(input_path, str):
+            input_path = location_of(input_path, "input_path")
         given = _given(input_path, input)
-        return _release(policy, store, period, given, actor, revise, engine, runtime or Runtime())
+        return _release(Path(policy), store, period, given, actor, revise, engine, runtime or Runtime())
 
 
 def _given(input_path: Location | None, table: object | None) -> Given | None:

@@ -37,6 +37,7 @@ from release_store.publishing.public_files import (
     partial_folder,
     release_folder,
     remove_folder,
+    series_folder,
 )
 from release_store.publishing.public_index import (
     announcements_missing,
@@ -176,7 +177,17 @@ def _settle_series(store: ReleaseStore, series: str) -> list[str]:
     missing = announcements_missing(store, series)
     if missing:
         outdated = outdated_catalog(store)
-        missing += set(update_public_index(store, keys.load_key(store.root), series)) - set(missing)
+        problem = ""
+        try:
+            missing += set(update_public_index(store, keys.load_key(store.root), series)) - set(missing)
+        except OSError as error:
+            problem = type(error).__name__
+        if problem:
+            raise StoreError(
+                f"the files beside its releases cannot be written ({problem})",
+                where=str(series_folder(store.root, series)),
+                hint="Free the disk, fix the permissions, or restore the folder from a copy.",
+            )
         missing += [outdated] if outdated else []
         said += [f"{path.relative_to(store.root)}: written again" for path in missing]
     return said

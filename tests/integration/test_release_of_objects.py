@@ -28,6 +28,12 @@ def test_a_frame_is_released_and_made_again(desk: Desk) -> None:
     assert verify(desk.store) == []
 
 
+def test_texts_are_paths(desk: Desk) -> None:
+    policy, table = desk.policy(), desk.table()
+    outcome = release(str(policy), store=str(desk.root), period="2026Q1", input_path=str(table))
+    assert outcome.state == "published"
+
+
 def test_a_policy_that_waits_for_a_file_does_not_wait_for_an_object(desk: Desk) -> None:
     policy = desk.policy(source={"path": "gone.csv", "wait": {"hours": 1}})
     assert release(policy, store=desk.root, period="2026Q1", input=people()).state == "published"

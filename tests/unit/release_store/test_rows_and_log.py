@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from policy.errors import VerificationFailed
+from policy.errors import StoreError, VerificationFailed
 from release_store.audit.checkpoints import keep_head, kept_file
 from release_store.audit.log import GENESIS, append, hash_of_texts, log_head
 from release_store.canonical import canonical_json, sha256_hex
@@ -159,6 +159,15 @@ def test_a_row_alone_takes_no_release_down(store: ReleaseStore) -> None:
     with pytest.raises(VerificationFailed, match=release.release_id):
         recover(store)
     assert sorted(one.name for one in public.iterdir()) == before
+
+
+@pytest.mark.enemy("store writer", "changes history")
+def test_what_is_public_and_gone_is_told_in_a_line(store: ReleaseStore) -> None:
+    publish_one(store, approved(store))
+    (store.root / "releases").rename(store.root.parent / "elsewhere")
+    (store.root / "releases").mkdir()
+    with pytest.raises(StoreError, match="the files beside its releases cannot be written"):
+        recover(store)
 
 
 @pytest.mark.enemy("store writer", "forges a word")
