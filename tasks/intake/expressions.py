@@ -30,6 +30,9 @@ def column_expression(policy: ReleasePolicy, name: str, kind: str) -> str:
         return native_number(f"CAST({column} AS DOUBLE)", source.values.get(name, {}), source.missing)
     if kind in ("FLOAT", "DOUBLE"):
         text = f"CASE WHEN NOT isnan({column}) THEN {text} END"
+    if kind.startswith("TIMESTAMP") and not kind.endswith("ZONE"):  # midnight is a date, as in other formats
+        day = f"CAST({column} AS DATE)"
+        text = f"CASE WHEN {column} = {day} THEN CAST({day} AS VARCHAR) ELSE {text} END"
     # Marks of a missing value are of text; what `values` makes of another type is text too.
     is_text = kind == "VARCHAR" or kind.startswith("ENUM") or name in source.values
     text = text_cell(name, text, source, source.missing if is_text else ())

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import openpyxl
 import pytest
-from test_intake import HEADER
+from test_intake import HEADER, read
 
 from tests.support.timeouts import HANG_TIMEOUT
 
@@ -50,6 +50,19 @@ def folder(tmp_path: Path) -> Path:
     book.active.append([{"age": 30, "city": SEEN}.get(name, "x") for name in names])
     book.save(tmp_path / "t.xlsx")
     return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"])
+def test_a_time_at_midnight_is_its_date(tmp_path: Path, kind: str) -> None:
+    times = ["2020-04-20 00:00:00", "2020-04-20 00:00:01", "1969-12-31 00:00:00", None]
+    names = HEADER.strip().split(",")
+    cells = dict.fromkeys(names, "'x'") | {"age": "30", "city": f"unnest(?::{kind}[])"}
+    columns = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
+    with duckdb.connect() as con:
+        con.execute(f"COPY (SELECT {columns}) TO '{tmp_path / 't.parquet'}'", [times])
+    found = read(tmp_path / "t.parquet").frame["city"]
+    assert found.dropna().tolist() == ["2020-04-20", "2020-04-20 00:00:01", "1969-12-31"]
+    assert found.isna().tolist() == [False, False, False, True]
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland", "America/St_Johns"])
