@@ -14,6 +14,7 @@ from pathlib import Path
 from policy.errors import VerificationFailed
 
 FOLDERS = ("candidates", "releases", "withdrawn", "locks")
+LATEST = "latest"
 LINK, HARD_LINK = "is a symbolic link", "has another name elsewhere, as a hard link"
 
 
@@ -88,6 +89,18 @@ def check_folders(root: Path, within: Sequence[str] = ()) -> None:
     for name in (*FOLDERS, *within):
         if wrong := folder_error(root / name):
             raise _refused(root / name, f"{wrong}, which is not the store's own folder")
+
+
+def check_entries(root: Path, series: str) -> None:
+    """Raise VerificationFailed where a link stands in the place of a folder of a candidate or a release.
+
+    Only the series' `latest` is one. O(candidates + releases of the series).
+    """
+    for folder in (root / "candidates", root / "releases" / series, root / "withdrawn" / series):
+        with suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink() and entry.name not in (LATEST, f".{LATEST}.new"):
+                    raise _refused(Path(entry.path), f"{LINK}, which is not the store's own folder")
 
 
 def _refused(path: Path, wrong: str) -> VerificationFailed:

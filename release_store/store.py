@@ -34,7 +34,7 @@ from release_store.canonical import iso, utc_now
 from release_store.db import changes, queries
 from release_store.db.connection import DATABASE, connect, is_read_only, transaction
 from release_store.names import check_series
-from release_store.own_places import check_folders, check_lock
+from release_store.own_places import check_entries, check_folders, check_lock
 from release_store.permission import Act
 from release_store.person_key import make_person_key
 from release_store.protocol.clock import IN_ORDER
@@ -403,11 +403,12 @@ class ReleaseStore(StoreReader):
         """Hold the one right to publish to `series`; the system frees it when a process dies.
 
         Raises StoreError if another holds it for longer than `timeout` seconds, VerificationFailed where a
-        folder of the store or of the series is a link.
+        folder of the store, of the series, of one of its releases or of a candidate is a link.
         """
         check_series(series)
         doing, within = f"has been publishing to '{series}'", (f"releases/{series}", f"withdrawn/{series}")
         with self._file_lock(f"{series}.lock", timeout, doing, within):
+            check_entries(self.root, series)
             yield
 
     @contextmanager

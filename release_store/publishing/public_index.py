@@ -29,6 +29,7 @@ from release_store.audit.checkpoints import (
 from release_store.canonical import pretty_json
 from release_store.db import queries
 from release_store.db.connection import connect
+from release_store.own_places import LATEST
 from release_store.publishing.public_files import (
     CATALOG,
     MANIFEST,
@@ -43,8 +44,6 @@ from release_store.publishing.tombstones import has_content, superseded_tombston
 from release_store.records import Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.rows_and_log import listed_releases
-
-LATEST = "latest"
 
 
 def update_public_index(store: ReleaseStore, key: Ed25519PrivateKey, series: str) -> list[Path]:

@@ -29,6 +29,7 @@ from release_store.db.release_changes import (
     started_publication,
     undo_publication,
 )
+from release_store.own_places import file_error
 from release_store.publishing.public_files import (
     build_release,
     candidate_folder,
@@ -254,10 +255,14 @@ def _recover_series(store: ReleaseStore, series: str) -> list[str]:
 def check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> None:
     """Raise VerificationFailed, and log it, unless the staged files are those that the gates judged."""
     folder = candidate_folder(store.root, candidate_id)
-    changed = differing_files(folder, store.files(candidate_id))
-    if not changed:
+    files = store.files(candidate_id)
+    changed = differing_files(folder, files)
+    linked = [name for name in files if file_error(folder / name)]
+    if not changed and not linked:
         return
     finding = f"changed since its gates ran: {', '.join(changed)}"
+    if not changed:
+        finding = f"{linked[0]} {file_error(folder / linked[0])}"
     with transaction(store.root) as con:
         audit.append(con, actor, "publication.refused", candidate_id, finding)
     raise VerificationFailed(finding, where=str(folder), hint=HINT_ALTERED)

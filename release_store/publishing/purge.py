@@ -97,7 +97,7 @@ def purge(
     with store.series_lock(series):
         settle_withdrawals(store, series)
         with store.kept_transaction() as con:
-            check_rows_follow_log(con, store.root, series, compared=True)
+            check_rows_follow_log(con, store.root, series)
             found = _purgeable(con, series, utc_now() - older_than)
             refused = _keep_purge(con, found, store.store_id, by, reason, staff, credential)
         if refused is not None:

@@ -27,18 +27,21 @@ from release_store.audit.log import Finding
 from release_store.canonical import tree_digest, utc_now
 from release_store.db import queries
 from release_store.db.connection import connect, transaction
+from release_store.own_places import LATEST
 from release_store.permission import Act, check_typed
 from release_store.publishing.public_files import (
     content_error,
+    differing_files,
     move_folder,
     release_folder,
+    remove_folder,
     replace_file,
     replace_link,
     series_folder,
     tombstone_file,
     withdrawn_folder,
 )
-from release_store.publishing.public_index import LATEST, latest_release, update_public_index
+from release_store.publishing.public_index import latest_release, update_public_index
 from release_store.publishing.tombstones import OTHER_RECORD, tombstone
 from release_store.records import AuditEvent, Release, ReleaseState
 from release_store.states import check_transition, may
@@ -186,9 +189,12 @@ def _take_down(store: ReleaseStore, release: Release) -> None:
     name, series = release.release_id, release.series
     # First the link: it never points to a folder that is gone.
     replace_link(series_folder(store.root, series) / LATEST, latest_release(store.releases(series)))
-    public = release_folder(store.root, series, name)
+    public, kept = release_folder(store.root, series, name), withdrawn_folder(store.root, series, name)
     if public.is_dir():
-        move_folder(public, withdrawn_folder(store.root, series, name))
+        if kept.is_dir() and not differing_files(kept, release.files):
+            remove_folder(public)  # it was copied before this died, or put there again by somebody
+        else:
+            move_folder(public, kept)
     with connect(store.root) as con:
         event = withdrawal_event(con, name)
     replace_file(tombstone_file(store.root, series, name), tombstone(release, event))

@@ -9,13 +9,14 @@ from pathlib import Path
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
 from release_store.db import queries
+from release_store.own_places import LATEST
 from release_store.publishing.public_files import (
     CATALOG,
     checkpoint_files,
     content_error,
     series_folder,
 )
-from release_store.publishing.public_index import LATEST, catalog, latest_release, link_target
+from release_store.publishing.public_index import catalog, latest_release, link_target
 from release_store.publishing.tombstones import check_superseded
 from release_store.publishing.withdrawal import check_withdrawals
 from release_store.records import Release, ReleaseState

@@ -45,7 +45,7 @@ def select_csv(table: SealedFile, delimiter: str, text: CsvText, policy: Release
         f"columns = {{{columns}}}, delim = {literal(delimiter)}, quote = '\"', escape = '\"', header = true, "
         f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
         f"max_line_size = {2 * LONGEST_LINE}, encoding = '{policy.source.encoding}', "
-        "hive_partitioning = false, compression = 'none')"
+        f"hive_partitioning = false, compression = 'none', parallel = {not policy.source.line_breaks})"
     )
 
 

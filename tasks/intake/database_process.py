@@ -19,7 +19,7 @@ import duckdb
 from policy.trusted import Memory
 from tasks.intake.child_process import STATEMENT_SECONDS, ChildProcess, Ended, TookTooLong, copied
 from tasks.intake.database import own_database
-from tasks.intake.lengths import VECTOR, memory_bytes, memory_share
+from tasks.intake.lengths import MEMORY_SHARE, VECTOR, memory_bytes, memory_share
 from tasks.memory import expect_refusals, memory_in_use, room_of
 from tasks.sql import literal
 
@@ -70,7 +70,7 @@ class DatabaseProcess:
             "memory": [memory.limit, None if memory.spill is None else str(memory.spill), memory.spill_limit],
             "room": memory_share(memory),
             "rows": self._path,
-            "rows_room": memory_bytes(),
+            "rows_room": int(MEMORY_SHARE * memory_bytes()),
         }
         try:
             self._process = ChildProcess([*files, self._rows], begun)

@@ -18,7 +18,7 @@ from policy.errors import InputError, UsageError
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.rows import Rows, chosen_part
 from tasks.intake.sealed_file import CHUNK, HARMLESS_BYTES, LARGEST_RATIO, SealedFile
-from tasks.intake.sheet import HINT_SAVE, Cells, SheetXml
+from tasks.intake.sheet import HINT_SAVE, Cells, SheetXml, shared_texts
 
 LARGEST_WORKBOOK = 2 << 30  # bytes, unpacked
 MOST_PARTS = 10_000
@@ -50,7 +50,8 @@ def excel_rows(table: SealedFile, sheet: str | None, alias: str, prefix: str = "
         found = sheets[chosen_part([*sheets], sheet, alias, "sheet", table.shown, prefix)]
         xml = parts[found._worksheet_path]
         times, durations = workbook._date_formats, workbook._timedelta_formats
-        cells = SheetXml(xml, found._shared_strings, times, durations, workbook.epoch, table.shown)
+        texts = _shared_texts(parts, table.shown)
+        cells = SheetXml(xml, texts, times, durations, workbook.epoch, table.shown)
     parts.clear()
     rows = cells.rows()
     number, header = next(rows, (1, {}))
@@ -153,6 +154,17 @@ def _workbook(load_workbook: Any, parts: dict[str, bytes], where: str) -> Any:
     except Exception as error:  # of whatever a damaged file makes openpyxl stumble over
         finding = f"cannot be read ({type(error).__name__})"
     raise InputError(finding, where=where, hint=HINT_SAVE)
+
+
+def _shared_texts(parts: dict[str, bytes], where: str) -> list[str | None]:
+    """Return the texts of all sheets; openpyxl has other words for some."""
+    from openpyxl.packaging.manifest import Manifest
+    from openpyxl.xml.constants import SHARED_STRINGS
+    from openpyxl.xml.functions import fromstring
+
+    part = Manifest.from_tree(fromstring(parts["[Content_Types].xml"])).find(SHARED_STRINGS)
+    xml = parts.get(part.PartName.lstrip("/")) if part is not None else None
+    return [] if xml is None else shared_texts(xml, where)
 
 
 def _names(header: Cells, where: str) -> list[str]:

@@ -9,7 +9,7 @@ import duckdb
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake.cells import column_names
-from tasks.intake.database import own_database
+from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.load import file_problem
 from tasks.intake.parquet_file import check_parquet, select_parquet
 from tasks.intake.sealed import head_of, opened_in_place
@@ -37,8 +37,8 @@ def _names_in_parquet(path: Path, file: InputFile, policy: ReleasePolicy) -> lis
     with opened_in_place(path, file.check) as table:
         check_parquet(table)
         try:
-            with own_database() as connection:
-                return list(connection.sql(select_parquet(connection, table, policy.source)).columns)
+            with DatabaseProcess([table.handle]) as database:
+                return list(database.sql(select_parquet(database, table, policy.source)).columns)
         except duckdb.Error as error:
             finding, hint = file_problem(error, table, is_text=False)
     raise InputError(finding, where=str(path), hint=hint)

@@ -10,6 +10,7 @@ import duckdb
 
 from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from tasks.intake.child_process import STATEMENT_SECONDS
 from tasks.intake.columns import NameCheck, check_names_differ, check_same_columns
 from tasks.intake.copied_rows import COPIED, copied_rows
@@ -138,6 +139,9 @@ def from_file(
     if finding or done is None:
         raise InputError(finding, where=table.shown, hint=hint)
     result, n_rows = done
+    if table.rows not in (None, n_rows):
+        finding = f"has {number_of(table.rows or 0, 'row')}, but {number_of(n_rows, 'was', 'were')} read"
+        raise InputError(finding, where=table.shown, hint="Save it as CSV or Parquet.")
     if text is not None:
         check_count(table, text, n_rows)
     return result

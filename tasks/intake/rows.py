@@ -25,17 +25,20 @@ class Rows:
     rows: Iterator[Sequence[object]]
 
 
-def write_rows(file: BinaryIO, found: Rows, unread: Collection[str], where: str) -> None:
-    """Write rows as CSV, every cell as text; those of the columns `unread` are missing. O(cells).
+def write_rows(file: BinaryIO, found: Rows, unread: Collection[str], where: str) -> int:
+    """Write rows as CSV, every cell as text, and return how many; the columns `unread` are missing. O(cells).
 
-    Raises InputError for a cell of another kind or of too many characters, and for too many rows.
+    Raises InputError for a cell of another kind, of too many characters or with a NUL, and for too many rows.
     """
     names = found.names
     read = [name.strip(BLANKS) not in unread for name in names]
     file.write(_line(names, names, [True] * len(names), where))
-    for n_rows, row in enumerate(found.rows, start=1):
+    n_rows = 0
+    for row in found.rows:
+        n_rows += 1
         check_rows(n_rows, where)
         file.write(_line(row, names, read, where))
+    return n_rows
 
 
 def _line(row: Sequence[object], names: list[str], read: list[bool], where: str) -> bytes:
@@ -53,6 +56,12 @@ def _line(row: Sequence[object], names: list[str], read: list[bool], where: str)
         if text is not None:
             if len(text) > LONGEST_CELL:
                 raise cell_too_long(names[place], where)
+            if "\0" in text:  # which no CSV file holds either, and stands for no cell later
+                raise InputError(
+                    f"the column {display_column(names[place])} has a cell with a NUL character",
+                    where=where,
+                    hint="Remove it, or drop the column (roles.dropped).",
+                )
             quoted = text.replace('"', '""')
             cells[place] = f'"{quoted}"'
     if wrong:

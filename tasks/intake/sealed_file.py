@@ -21,6 +21,7 @@ class SealedFile:
     path: Path  # by which this process opens the bytes
     digest: str
     size: int
+    rows: int | None = None  # of a table that was copied as text
 
     @property
     def handle(self) -> int:

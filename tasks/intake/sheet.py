@@ -27,6 +27,7 @@ _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _DATA, _ROW, _CELL, _MERGED = (f"{_MAIN}{name}" for name in ("sheetData", "row", "c", "mergeCell"))
 _VALUE, _FORMULA, _INLINE, _MORE = (f"{_MAIN}{name}" for name in ("v", "f", "is", "extLst"))
 _OF_A_CELL = frozenset({_VALUE, _FORMULA, _INLINE, _MORE})
+_SHARED = f"{_MAIN}si"
 _TEXT, _RUN = f"{_MAIN}t", f"{_MAIN}r/{_MAIN}t"  # beside them stands how a text is spoken
 _PLACE = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _RANGE = re.compile(r"[A-Z]{1,3}[0-9]{1,7}(?::[A-Z]{1,3}[0-9]{1,7})?")
@@ -36,7 +37,7 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?
 _TWO_VALUES = "has more than one value, or one where no program looks for it"
 _LONGEST_NUMBER = 400  # characters
 _TRUTHS = {"0": False, "1": True, "false": False, "true": True}
-_ROWS_IN_XML = re.compile(rb"""<(?:\w+:)?row\b[^>]*?\sr\s*=\s*["']([0-9]{1,8})["']""")
+_ROWS_IN_XML = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\sr\s*=\s*["']([0-9]{1,8})["']""")
 
 Cells = Mapping[int, object]
 
@@ -46,7 +47,7 @@ class SheetXml:
     """The XML of a sheet, and what its cells refer to: the workbook's texts, and which styles show a time."""
 
     xml: bytes
-    texts: Sequence[str]
+    texts: Sequence[str | None]
     times: AbstractSet[int]
     durations: AbstractSet[int]
     epoch: datetime
@@ -147,7 +148,10 @@ class SheetXml:
         ):
             raise self._bad(f"the cell {place} {_TWO_VALUES}")
         if kind == "inlineStr":
-            return None if inline is None else _inline_text(inline)
+            told = None if inline is None else _inline_text(inline)
+            if inline is not None and told is None:
+                raise self._bad(f"the cell {place} {_TWO_VALUES}")
+            return told
         if not text:
             if has_formula and kind != "str":  # else an empty text is the result
                 raise self._bad(f"the cell {place} has a formula without a value")
@@ -195,9 +199,28 @@ class SheetXml:
         return InputError(finding, where=self.where, hint=hint)
 
 
-def _inline_text(inline: Element) -> str:
-    """Return a text that stands in its cell, in one piece or in runs of one format each."""
-    return "".join(part.text or "" for way in (_TEXT, _RUN) for part in inline.iterfind(way))
+def shared_texts(xml: bytes, where: str) -> list[str | None]:
+    """Return the texts that cells refer to by their number; None for one that could be read in two ways."""
+    texts: list[str | None] = []
+    problem = ""
+    try:
+        for _, element in iterparse(io.BytesIO(xml)):  # noqa: S314 -- what declares an entity was refused
+            if element.tag == _SHARED:
+                texts.append(_inline_text(element))
+                element.clear()
+    except (ParseError, ValueError) as error:
+        problem = type(error).__name__
+    if problem:
+        raise InputError(f"has texts that cannot be read ({problem})", where=where, hint=HINT_SAVE)
+    return texts
+
+
+def _inline_text(inline: Element) -> str | None:
+    """Return a text in one piece, or in runs of one format each; None if it has two pieces, or both."""
+    pieces, runs = inline.findall(_TEXT), inline.findall(_RUN)
+    if len(pieces) + bool(runs) > 1:
+        return None
+    return "".join(part.text or "" for part in (*pieces, *runs)).replace("_x005F_", "_")
 
 
 def _number(text: str) -> int | float | None:

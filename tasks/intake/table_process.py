@@ -7,6 +7,7 @@ environment, and imports what it needs alone, which makes it quick. It ends with
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -84,14 +85,14 @@ class _Copier:
         from policy.errors import ReleaseGateError
 
         try:
-            self._copy(**asked)
+            return packed({"rows": self._copy(**asked)})
         except ReleaseGateError as error:
             return packed({"refused": [type(error).__name__, error.message, error.where, error.hint]})
         except Exception as error:
-            return packed({"error": type(error).__name__})
-        return packed({})
+            too_long = isinstance(error, OSError) and error.errno == errno.EFBIG
+            return packed({"error": "EFBIG" if too_long else type(error).__name__})
 
-    def _copy(self, kind: str, table: list[Any], part: list[Any], unread: list[str], rows: str) -> None:
+    def _copy(self, kind: str, table: list[Any], part: list[Any], unread: list[str], rows: str) -> int:
         from pathlib import Path
 
         from tasks.intake.rows import write_rows
@@ -106,7 +107,7 @@ class _Copier:
             opened(SealedFile(shown, Path(path), "", size), *part) as found,
             Path(rows).open("wb", buffering=1 << 20) as file,
         ):
-            write_rows(file, found, set(unread), shown)
+            return write_rows(file, found, set(unread), shown)
 
 
 class _Database:

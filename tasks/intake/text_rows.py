@@ -32,10 +32,11 @@ def names_of_rows(table: SealedFile) -> list[str]:
 def rows_reader(table: SealedFile, names: Sequence[str]) -> str:
     """Return the SQL function that reads the rows as text under these names; NULL stays NULL."""
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    # Not in parallel: a part could begin in the midst of a cell of several lines.
     return (
         f"read_csv({literal(str(table.path))}, "
         f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', new_line = '\\n', "
         "header = true, auto_detect = false, strict_mode = true, allow_quoted_nulls = false, "
         f"nullstr = {literal(MISSING)}, max_line_size = {LONGEST_LINE}, hive_partitioning = false, "
-        "compression = 'none')"
+        "compression = 'none', parallel = false)"
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from test_publication import killed_and_recovered
@@ -206,6 +207,16 @@ def test_a_withdrawal_killed_at_any_step_is_finished(two: ReleaseStore, steps: t
     assert killed[0]["after"] == "published"
     assert any("now taken down" in said for step in killed for said in step["said"])
     assert any("written again" in said for step in killed for said in step["said"])
+
+
+def test_a_withdrawn_folder_that_is_put_back_is_taken_down_again(two: ReleaseStore) -> None:
+    take_down(two)
+    kept = two.root / "withdrawn/clinic/clinic-2025-r1"
+    shutil.copytree(kept, two.root / "releases/clinic/clinic-2025-r1")
+    assert any("is withdrawn but still public" in str(one) for one in verify(two))
+    assert recover(two) == ["clinic-2025-r1: withdrawn, and now taken down"]
+    assert "clinic-2025-r1" not in public(two)
+    assert verify(two) == []
 
 
 def test_a_series_in_use_keeps_nobody_from_settling_another(

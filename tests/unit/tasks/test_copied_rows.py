@@ -33,7 +33,7 @@ from tests.support.timeouts import HANG_TIMEOUT
 SUPPLIER = "data supplier"
 ROOT = Path(__file__).resolve().parents[3]
 MANY = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {n})"
-cells = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+cells = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
 @pytest.mark.enemy(SUPPLIER, "stops the work")
@@ -111,6 +111,7 @@ def test_a_process_that_dies_is_one_line(tmp_path: Path, monkeypatch: pytest.Mon
         {"refused": ["InputError", ["no text"], None, None]},
         {"refused": "InputError"},
         {"ready": True},
+        {"rows": "3"},
     ],
 )
 def test_what_is_no_answer_is_one_line(
@@ -172,7 +173,7 @@ def test_only_the_reader_holds_the_file_and_has_no_secret(
 
 @given(st.lists(st.lists(cells, min_size=2, max_size=2), min_size=1, max_size=8), st.booleans())
 def test_rows_are_read_as_they_were_written(rows: list[list[str | None]], leave_out: bool) -> None:
-    """NUL, quotes, line ends, backslashes and the mark of a missing cell are cells like others."""
+    """Quotes, line ends, backslashes and the mark of a missing cell are cells like others."""
     names = ['a,"b"\r\n', "c"]
     written_ = io.BytesIO()
     write_rows(written_, Rows(names, iter(rows)), ["c"] if leave_out else [], "here")
@@ -189,13 +190,57 @@ def test_rows_are_read_as_they_were_written(rows: list[list[str | None]], leave_
 
 
 def test_a_database_of_odd_texts_is_read_exactly(tmp_path: Path) -> None:
-    odd = ["\\N", '"', "a\nb", "a\r\nb", "'", "x\0y", "\u202e", " ", "é" * 300]
+    odd = ["\\N", '"', "a\nb", "a\r\nb", "'", "\u202e", " ", "é" * 300]
     path = database(tmp_path, f"CREATE TABLE visits ({NAMES})")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for number, text in enumerate(odd):
             row = (f"p{number}", "Ann", 30, text, "flu", "ok", None)
             connection.execute("INSERT INTO visits VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     assert read(path, missing=[""]).frame["city"].tolist() == odd
+
+
+def test_a_cell_with_a_nul_is_refused_as_in_a_csv_file(tmp_path: Path) -> None:
+    path = visits(tmp_path, "UPDATE visits SET city = char(0)")
+    assert refused(path, tmp_path, missing=[]).message == "the column 'city' has a cell with a NUL character"
+
+
+def test_cells_of_several_lines_with_commas_are_read_whatever_the_size(tmp_path: Path) -> None:
+    """Each such line looks like a row of two columns, from which a part of the file could begin."""
+    note = "a note, of\nseveral, lines\n" * 40
+    path = database(tmp_path, f"CREATE TABLE visits ({NAMES})")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(
+            f"INSERT INTO visits ({NAMES}) WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n "
+            "WHERE x < 70000) SELECT 'p' || x, 'Ann', 30, ?, 'flu', 'ok', NULL FROM n", [note],
+        )  # fmt: skip
+    assert path.stat().st_size > 64 << 20
+    found = read(path, missing=[""]).frame
+    assert (len(found), found["city"].nunique()) == (70_000, 1)
+
+
+@pytest.mark.enemy(SUPPLIER, "stops the work")
+def test_rows_are_no_longer_than_those_of_a_table_of_this_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copied_rows, "HARMLESS_BYTES", 1 << 20)
+    monkeypatch.setattr(copied_rows, "LARGEST_RATIO", 20)
+    wide = NAMES.replace("city", "printf('%064000d', x) AS city").replace("street", "x AS street")
+    path = visits(tmp_path, f"CREATE VIEW v AS {MANY.format(n=2000)} SELECT {wide} FROM visits, n")
+    error = refused(path, tmp_path, table="v")
+    assert str(error) == f"{path}: has more than 1 MiB as text\n  Give the table alone, as CSV or Parquet."
+
+
+def test_a_row_that_gets_lost_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = child_process.ChildProcess.ask
+
+    def more(
+        self: child_process.ChildProcess, message: dict[str, object], seconds: float
+    ) -> dict[str, object]:
+        found = asked(self, message, seconds)
+        return {"rows": 4} if "kind" in message else found
+
+    monkeypatch.setattr(child_process.ChildProcess, "ask", more)
+    assert refused(visits(tmp_path), tmp_path).message == "has 4 rows, but 3 were read"
 
 
 def test_a_file_without_a_query_is_read_in_such_a_process(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import re
+import time
 from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -267,6 +268,37 @@ def test_a_sheet_whose_rows_are_very_wide_is_refused_by_the_cells_that_it_would_
     monkeypatch.setattr(excel, "MOST_CELLS", 17 * len(NAMES))
     with pytest.raises(InputError, match="has more rows or columns than a sheet of a table needs"):
         table(path)
+
+
+def test_text_is_read_as_it_is_written_shared_or_not(tmp_path: Path) -> None:
+    cells = "".join(
+        f'<c r="{letter}2" t="inlineStr"><is><t>{text}</t></is></c>'
+        for letter, text in zip("ABCDEFG", ["x005F_cold", "_x005F_x", "a", "b", "c", "d", "e"], strict=True)
+    )
+    path = written(tmp_path, f'{TOP}<row r="2">{cells}</row>')
+    assert table(path)[1][0][:2] == ["x005F_cold", "_x"]
+    shared = "".join(f'<c r="{letter}2" t="s"><v>0</v></c>' for letter in "ABCDEFG")
+    for xml, told in (("<t>x005F_cold</t>", "x005F_cold"), ("<r><t>one</t></r><r><t>two</t></r>", "onetwo")):
+        path = written(tmp_path, f'{TOP}<row r="2">{shared}</row>')
+        changed(path, lambda parts, xml=xml: parts.update(
+            {"xl/sharedStrings.xml": f'<sst xmlns="{MAIN}"><si>{xml}</si></sst>'.encode()}))  # fmt: skip
+        assert table(path)[1][0][0] == told
+    for xml in ("<t>one</t><t>two</t>", "<r><t>B</t></r><t>A</t>"):
+        path = written(tmp_path, f'{TOP}<row r="2">{shared}</row>')
+        changed(path, lambda parts, xml=xml: parts.update(
+            {"xl/sharedStrings.xml": f'<sst xmlns="{MAIN}"><si>{xml}</si></sst>'.encode()}))  # fmt: skip
+        assert refused(path, tmp_path).message == "the cell A2 has a value that is none of its kind"
+        inline = cells.replace("<t>x005F_cold</t>", xml)
+        path = written(tmp_path, f'{TOP}<row r="2">{inline}</row>')
+        assert "has more than one value" in refused(path, tmp_path).message
+
+
+def test_many_beginnings_of_a_row_take_no_time(tmp_path: Path) -> None:
+    path = written(tmp_path, f"<!--{'<row ' * 100_000}-->{TOP}{FIRST}")
+    begun = time.process_time()
+    with sealed(path) as copy, excel_rows(copy, None, "") as found:
+        assert len([*found.rows]) == 1
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize("encoding", ["cp037", "utf-7", "latin-1"])
