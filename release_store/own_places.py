@@ -80,6 +80,11 @@ def check_lock(path: Path) -> None:
     """Raise VerificationFailed where something else has the place of a lock, or of the locks' folder."""
     if wrong := folder_error(path.parent):
         raise _refused(path.parent, f"{wrong}, which is not the store's own folder")
+    check_file(path)
+
+
+def check_file(path: Path) -> None:
+    """Raise VerificationFailed where something else has the place of one of the store's files."""
     if wrong := file_error(path):
         raise _refused(path, f"{wrong}, which is not the store's own file")
 

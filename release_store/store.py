@@ -34,7 +34,7 @@ from release_store.canonical import iso, utc_now
 from release_store.db import changes, queries
 from release_store.db.connection import DATABASE, connect, is_read_only, transaction
 from release_store.names import check_series
-from release_store.own_places import check_entries, check_folders, check_lock
+from release_store.own_places import check_entries, check_file, check_folders, check_lock
 from release_store.permission import Act
 from release_store.person_key import make_person_key
 from release_store.protocol.clock import IN_ORDER
@@ -408,6 +408,7 @@ class ReleaseStore(StoreReader):
         check_series(series)
         doing, within = f"has been publishing to '{series}'", (f"releases/{series}", f"withdrawn/{series}")
         with self._file_lock(f"{series}.lock", timeout, doing, within):
+            check_file(self.root / keys.PUBLIC_KEY_FILE)
             check_entries(self.root, series)
             yield
 

@@ -162,6 +162,17 @@ def test_a_row_alone_takes_no_release_down(store: ReleaseStore) -> None:
 
 
 @pytest.mark.enemy("store writer", "changes history")
+@pytest.mark.parametrize("place", ["public-key.pem", "candidates/clinic-2024-c1"])
+def test_nothing_is_published_past_a_link(store: ReleaseStore, place: str) -> None:
+    candidate, own, elsewhere = approved(store), store.root / place, store.root.parent / "elsewhere"
+    own.rename(elsewhere)
+    own.symlink_to(elsewhere)
+    with pytest.raises(VerificationFailed, match="is a symbolic link, which is not the store's own"):
+        publish_one(store, candidate)
+    assert store.releases() == []
+
+
+@pytest.mark.enemy("store writer", "changes history")
 def test_what_is_public_and_gone_is_told_in_a_line(store: ReleaseStore) -> None:
     publish_one(store, approved(store))
     (store.root / "releases").rename(store.root.parent / "elsewhere")
