@@ -99,12 +99,13 @@ def check_folders(root: Path, within: Sequence[str] = ()) -> None:
 def check_entries(root: Path, series: str) -> None:
     """Raise VerificationFailed where a link stands in the place of a folder of a candidate or a release.
 
-    Only the series' `latest` is one. O(candidates + releases of the series).
+    Only the series' `latest` is one; files beside releases are replaced, never written through.
+    O(candidates + releases of the series).
     """
     for folder in (root / "candidates", root / "releases" / series, root / "withdrawn" / series):
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_symlink() and entry.name not in (LATEST, f".{LATEST}.new"):
+                if entry.is_symlink() and not entry.name.endswith((LATEST, f"{LATEST}.new", ".json")):
                     raise _refused(Path(entry.path), f"{LINK}, which is not the store's own folder")
 
 

@@ -137,6 +137,7 @@ def test_the_same_rows_findings_and_records(tmp_path: Path, text: str) -> None:
         assert table.domains == records.domains
 
 
+@pytest.mark.integration
 @several
 @given(texts())
 def test_all_rows_are_those_of_the_records(tmp_path: Path, text: str) -> None:
