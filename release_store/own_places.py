@@ -102,10 +102,11 @@ def check_entries(root: Path, series: str) -> None:
     Only the series' `latest` is one; files beside releases are replaced, never written through.
     O(candidates + releases of the series).
     """
+    known = (LATEST, f".{LATEST}.new")
     for folder in (root / "candidates", root / "releases" / series, root / "withdrawn" / series):
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_symlink() and not entry.name.endswith((LATEST, f"{LATEST}.new", ".json")):
+                if entry.is_symlink() and entry.name not in known and not entry.name.endswith(".json"):
                     raise _refused(Path(entry.path), f"{LINK}, which is not the store's own folder")
 
 

@@ -257,12 +257,10 @@ def check_staged_files(store: ReleaseStore, candidate_id: str, actor: str) -> No
     folder = candidate_folder(store.root, candidate_id)
     files = store.files(candidate_id)
     changed = differing_files(folder, files)
-    linked = [name for name in files if file_error(folder / name)]
-    if not changed and not linked:
+    wrong = [f"{name} {what}" for name in files if (what := file_error(folder / name))]
+    if not changed and not wrong:
         return
-    finding = f"changed since its gates ran: {', '.join(changed)}"
-    if not changed:
-        finding = f"{linked[0]} {file_error(folder / linked[0])}"
+    finding = f"changed since its gates ran: {', '.join(changed)}" if changed else wrong[0]
     with transaction(store.root) as con:
         audit.append(con, actor, "publication.refused", candidate_id, finding)
     raise VerificationFailed(finding, where=str(folder), hint=HINT_ALTERED)

@@ -63,9 +63,17 @@ def copied_rows(
             failure = _too_large(table.shown, memory, f" (its process ended: {error})")
         finally:
             process.end()
+        if failure is None:
+            try:
+                seal(rows)
+            except OSError as error:  # something that the process began still writes
+                failure = InputError(
+                    f"cannot be read ({type(error).__name__})",
+                    where=table.shown,
+                    hint="Find out where the file is from.",
+                )
         if failure is not None:
             raise failure
-        seal(rows)
         n_rows = found.get("rows")
         yield SealedFile(table.shown, Path(path), table.digest, os.fstat(rows).st_size, n_rows)
     finally:

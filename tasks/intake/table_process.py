@@ -95,13 +95,12 @@ class _Copier:
     def _copy(self, kind: str, table: list[Any], part: list[Any], unread: list[str], rows: str) -> int:
         from pathlib import Path
 
+        from tasks.intake.excel import excel_rows
         from tasks.intake.rows import write_rows
         from tasks.intake.sealed_file import SealedFile
+        from tasks.intake.sqlite_file import sqlite_rows
 
-        if kind == "excel":
-            from tasks.intake.excel import excel_rows as opened
-        else:
-            from tasks.intake.sqlite_file import sqlite_rows as opened  # type: ignore[assignment]
+        opened = {"excel": excel_rows, "sqlite": sqlite_rows}[kind]
         shown, path, size = table
         with (
             opened(SealedFile(shown, Path(path), "", size), *part) as found,
