@@ -9,7 +9,18 @@ import duckdb
 import numpy as np
 import pytest
 
-from benchmarks import command, curve, curve_points, gate, inversion, membership, models, report, scale
+from benchmarks import (
+    command,
+    curve,
+    curve_points,
+    gate,
+    inversion,
+    membership,
+    models,
+    reading,
+    report,
+    scale,
+)
 from benchmarks.meter import Meter, peak_memory
 from benchmarks.papers.s0_printed import PUBLISHED, RERUN, theirs
 from policy.trusted import Memory
@@ -24,6 +35,14 @@ def cells(table: str) -> list[list[str]]:
 
 def tables_in(text: str) -> list[list[list[str]]]:
     return [cells(part) for part in text.split("\n\n") if part.startswith("|")]
+
+
+@pytest.mark.parametrize("kind", ["csv", "sqlite", "xlsx"])
+def test_reading_is_measured(capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    assert reading.main(["--kind", kind, "--rows", "50", "--runs", "1"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"50 rows of {kind}: ")
+    assert float(told.split(": ")[1].split()[0]) > 0
 
 
 def test_a_table_is_markdown() -> None:
