@@ -29,11 +29,20 @@ class Run:
     peak: int
 
 
-def run_child(command: Sequence[str], exit_code: int = 0) -> tuple[Run, str]:
-    """Run a command to its end, and return what it cost and what it printed.
+@dataclass(frozen=True)
+class Ended:
+    """What a command cost, its exit code, and what it printed."""
+
+    cost: Run
+    exit_code: int
+    printed: str
+    errors: str
+
+
+def end_of(command: Sequence[str]) -> Ended:
+    """Run a command to its end, whatever that is.
 
     The peak is at least what this process ever held, as Linux counts it: what takes memory runs `apart`.
-    Raises RuntimeError if the command ends with another exit code.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         begun = perf_counter()
@@ -42,11 +51,20 @@ def run_child(command: Sequence[str], exit_code: int = 0) -> tuple[Run, str]:
         wall = perf_counter() - begun
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        printed = output.read().decode()
-        if child.returncode != exit_code:
-            errors.seek(0)
-            raise RuntimeError(f"{' '.join(command)}: {(printed + errors.read().decode())[-1000:]}")
-    return Run(wall, used.ru_utime + used.ru_stime, _bytes(used)), printed
+        errors.seek(0)
+        cost = Run(wall, used.ru_utime + used.ru_stime, _bytes(used))
+        return Ended(cost, child.returncode, output.read().decode(), errors.read().decode())
+
+
+def run_child(command: Sequence[str], exit_code: int = 0) -> tuple[Run, str]:
+    """Run a command to its end, and return what it cost (as `end_of`) and what it printed.
+
+    Raises RuntimeError if the command ends with another exit code.
+    """
+    ended = end_of(command)
+    if ended.exit_code != exit_code:
+        raise RuntimeError(f"{' '.join(command)}: {(ended.printed + ended.errors)[-1000:]}")
+    return ended.cost, ended.printed
 
 
 def apart(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,11 +1,12 @@
 """Registers that change little: what staying together costs, and whom an exact attacker reads.
 
-    python -m benchmarks.registers [--people N] [--periods N] [--only WORD] [--write]
+    python -m benchmarks.registers [--local] [--people N] [--periods N] [--only WORD] [--write]
 
 Each series has one table a period, of which some people leave and as many join: people of the demo's
 generator, or of a household survey, with two sensitive attributes that do not change. It is released twice:
 *sticky*, each release judged by every gate beside those before it, and *blind*, each by itself. The gate
-`worlds` says of both how many people all releases together leave with one value.
+`worlds` says of both how many people all releases together leave with one value, and `known` how many others
+one known person unlocks in the sticky one; with `--local` its policy sets a limit to that.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ POLICIES = report.ROOT / "examples" / "policies"
 SURVEY = "eph/eph_panel_2003q3_2014q2.parquet"
 KEY = b"these registers are in no store."
 PEOPLE, PERIODS = 20_000, 12
+KNOWN = {"max": 10, "mean": 1.0}  # people whom one known person unlocks
 BLIND = 2  # releases of the blind side that are judged
 TURNOVERS = (0.01, 0.05, 0.20)
 METHODS = ("ae-lrhma", "mondrian")
@@ -64,6 +66,7 @@ class Point:
     period: str
     failing: tuple[str, ...]
     worlds: GateResult | None
+    known: GateResult | None
     left_out: float  # share of the period's people, those who wait among them
     ncp: float
     seconds: float  # CPU
@@ -105,6 +108,8 @@ class Series:
     def release(self, period: str, table: pd.DataFrame, gates: Sequence[str] | None = None) -> Point:
         """Make, judge and keep the release of a period; None asks every gate of the policy."""
         begun, policy = process_time(), self.policy
+        document = policy.model_dump()
+        judged = ReleasePolicy.model_validate({**document, "gates": {**document["gates"], "known": KNOWN}})
         file = self.folder / f"{period}.csv"
         table.to_csv(file, index=False)
         source = read_table(policy, input_path=file, period=period, base=self.folder)
@@ -121,7 +126,7 @@ class Series:
         place = class_numbers(data, rows, policy, len(table))
         own = people_of_rows(made, candidate, KEY)
         evidence = Evidence(
-            policy, prepared, classes, folder, candidate.files, self.classes,
+            judged, prepared, classes, folder, candidate.files, self.classes,
             periods_apart([name for name, _ in self.classes], period, policy.period),
             people=own, earlier_people=self.people, key=KEY,
         )  # fmt: skip
@@ -131,10 +136,13 @@ class Series:
         results = assess(evidence, asked).results
         self.classes.append((period, classes))
         self.people.append(own)
+        failing = [one.gate for one in results if one.verdict is not Verdict.PASS]
+        by_name = {one.gate: one for one in results}
         point = Point(
             period,
-            tuple(one.gate for one in results if one.verdict is not Verdict.PASS),
-            next((one for one in results if one.gate == "worlds"), None),
+            tuple(name for name in failing if name != "known" or policy.gates.known is not None),
+            by_name.get("worlds"),
+            by_name.get("known"),
             float((place < 0).mean()),
             ncp(classes, scale_of(prepared, policy)),
             process_time() - begun,
@@ -186,32 +194,34 @@ def surveyed(people: int, periods: Sequence[str], turnover: float) -> Iterator[p
         yield chosen.iloc[rng.permutation(here)]
 
 
-def register_policy(method: str, history: str) -> ReleasePolicy:
+def register_policy(method: str, history: str, local: bool = False) -> ReleasePolicy:
     """Return the demo's policy with a method, and both sensitive attributes stable."""
     document = load_policy(POLICIES / "register.yaml").model_dump()
     document["roles"]["sensitive"]["care_cost"]["stability"] = "stable"
-    return _with(document, method, history)
+    return _with(document, method, history, local)
 
 
-def survey_policy(method: str, history: str) -> ReleasePolicy:
+def survey_policy(method: str, history: str, local: bool = False) -> ReleasePolicy:
     """Return the survey's policy with a method, two sensitive attributes, and the strict model of worlds."""
     document = load_policy(POLICIES / "eph.yaml").model_dump()
     document["roles"]["sensitive"]["activity"] = {"stability": "stable"}
     document["gates"]["worlds"]["changes"] = 0.0
-    return _with(document, method, history)
+    return _with(document, method, history, local)
 
 
-def _with(document: dict[str, Any], method: str, history: str) -> ReleasePolicy:
+def _with(document: dict[str, Any], method: str, history: str, local: bool) -> ReleasePolicy:
     document["method"] = {"name": method, "history": history}
     document["source"] = {"path": "register.csv", "missing": [""]}
     document["period"] = "quarterly"
     document["gates"]["umr"] = {"max": 1.0}  # what a disjoint partition has, with a history or without
     document["expectations"] = {"rows": {"min": 1}}
     document["gates"]["person"]["cells"] = "unfollowed"
+    if local:
+        document["gates"]["known"] = KNOWN
     return ReleasePolicy.model_validate(document)
 
 
-POPULATIONS: dict[str, tuple[Callable[..., Iterator[pd.DataFrame]], Callable[[str, str], ReleasePolicy]]] = {
+POPULATIONS: dict[str, tuple[Callable[..., Iterator[pd.DataFrame]], Callable[..., ReleasePolicy]]] = {
     "made up": (made_up, register_policy),
     "survey": (surveyed, survey_policy),
 }
@@ -219,7 +229,8 @@ POPULATIONS: dict[str, tuple[Callable[..., Iterator[pd.DataFrame]], Callable[[st
 
 HEADER = (
     "register, turnover a period, method", "passes all gates", "pinned + undecided after the last",
-    "left out or waiting, at most", "NCP of the first", "of the last", "of a blind last", "ratio",
+    "one known person unlocks: mean, at most", "left out or waiting, at most",
+    "NCP of the first", "of the last", "of a blind last", "ratio",
     "blind: pinned + undecided after 2", "CPU seconds of the last",
 )  # fmt: skip
 
@@ -232,9 +243,9 @@ def every_register() -> Iterator[tuple[str, float, str]]:
                 yield population, turnover, method
 
 
-def named(population: str, turnover: float, method: str) -> str:
+def named(population: str, turnover: float, method: str, *, local: bool = False) -> str:
     """Return the name of a register and method in the table."""
-    return f"{population}, {100 * turnover:g}%, {method}"
+    return f"{population}, {100 * turnover:g}%, {method}" + (", local" if local else "")
 
 
 @dataclass(frozen=True)
@@ -244,6 +255,7 @@ class Result:
     population: str
     turnover: float
     method: str
+    local: bool
     sticky: list[Point]
     blind: list[Point]
 
@@ -253,9 +265,10 @@ class Result:
         first, last, alone = self.sticky[0], self.sticky[-1], self.blind[-1]
         read = [people_of_point(point, "pinned", "undecided") for point in self.blind[1:-1]]
         return [
-            named(self.population, self.turnover, self.method),
+            named(self.population, self.turnover, self.method, local=self.local),
             f"{sum(not point.failing for point in self.sticky)} of {len(self.sticky)}",
             people_of_point(last, "pinned", "undecided"),
+            _unlocked(last),
             f"{100 * max(point.left_out for point in self.sticky):.2f}%",
             f"{first.ncp:.3f}",
             f"{last.ncp:.3f}",
@@ -266,7 +279,9 @@ class Result:
         ]
 
 
-def measured(population: str, turnover: float, method: str, people: int, n_periods: int) -> Result:
+def measured(
+    population: str, turnover: float, method: str, people: int, n_periods: int, *, local: bool = False
+) -> Result:
     """Release one register both ways; what goes on is told on the error output."""
     tables, policy = POPULATIONS[population]
     periods = periods_of(n_periods)
@@ -275,7 +290,7 @@ def measured(population: str, turnover: float, method: str, people: int, n_perio
         for history in ("sticky", "blind"):
             folder = Path(name) / history
             folder.mkdir()
-            series = Series(policy(method, history), folder)
+            series = Series(policy(method, history, local and history == "sticky"), folder)
             for period, table in zip(periods, tables(people, periods, turnover), strict=True):
                 place = periods.index(period)
                 if history == "blind" and BLIND <= place < n_periods - 1:
@@ -285,7 +300,7 @@ def measured(population: str, turnover: float, method: str, people: int, n_perio
                 point = series.release(period, table, asked)
                 print(population, turnover, method, history, _said(point), file=sys.stderr, flush=True)
             sides[history] = series.points
-    return Result(population, turnover, method, sides["sticky"], sides["blind"])
+    return Result(population, turnover, method, local, sides["sticky"], sides["blind"])
 
 
 def people_of_point(point: Point, *names: str) -> str:
@@ -294,17 +309,24 @@ def people_of_point(point: Point, *names: str) -> str:
     return " + ".join(f"{witness.get(name, 0):,}" for name in names)
 
 
+def _unlocked(point: Point) -> str:
+    found = point.known
+    return "" if found is None or found.value is None else f"{found.witness['mean']:.3g}, {found.value:,.0f}"
+
+
 def _said(point: Point) -> str:
     cost = f"out {100 * point.left_out:.2f}%, NCP {point.ncp:.4f}, {point.seconds:.1f} s"
+    cost = f"unlocked {_unlocked(point)}, {cost}"
     pinned = people_of_point(point, "pinned", "undecided")
     return f"{point.period}: {', '.join(point.failing) or 'passes'}; pinned + undecided {pinned}, {cost}"
 
 
 def page(rows: Sequence[Sequence[str]], people: int, n_periods: int, command: str) -> str:
     """Return the page: a row for each register and method."""
-    names = [named(*each) for each in every_register()]
+    names = [named(*each, local=local) for local in (False, True) for each in every_register()]
     ordered = sorted(rows, key=lambda row: names.index(row[0]))
     calls = ReleasePolicy.model_fields["gates"].default.worlds.calls
+    limits = f"{{max: {KNOWN['max']}, mean: {KNOWN['mean']:g}}}"
     return f"""# Registers that change little
 
 {n_periods} releases of {people:,} people, of whom a share leaves each period and as many join. *Made up*:
@@ -316,7 +338,9 @@ unfollowed` and no limit on UMR; k is 8 and 5.
 
 *Sticky* series keep signatures ([methods](../../docs/methods.md#signatures)) and are judged by all gates
 of the policy. *Blind* is each release by itself; its last release is the price of the same table without
-a history. What `worlds` says after two blind releases: people who are pinned, and people about whom
+a history. *Local* series set `gates.known: {limits}` and have a signature for each bucket; of the
+others it is measured how many one known person unlocks, not limited. What `worlds` says after two blind
+releases: people who are pinned, and people about whom
 {calls:,} calls of the solver decided nothing.
 
 {report.table([*HEADER, report.DAY], ordered)}
@@ -332,14 +356,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--periods", type=int, default=PERIODS)
     parser.add_argument("--only", default="", help="registers and methods whose names hold this word")
+    parser.add_argument("--local", action="store_true", help="with a limit to what one known person unlocks")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/registers.md")
     args = parser.parse_args(arguments)
     rows: list[list[str]] = []
-    command = "python -m benchmarks.registers --write"
+    command = "python -m benchmarks.registers --write`, and with `--local"
     for each in every_register():
         if args.only not in named(*each):
             continue
-        row = measured(*each, args.people, args.periods).row
+        row = measured(*each, args.people, args.periods, local=args.local).row
         rows.append([*row, "now"])
         if args.write:  # what is measured is not lost if the next is not
             known = report.kept_rows("registers.csv", HEADER, [row], keys=1)

@@ -13,7 +13,7 @@ from typer import Abort, _click
 from typer.main import get_command
 
 from cli.app import app
-from cli.process_exit import exit_process
+from cli.process_exit import exit_process, outlive_readers
 from flows.runtime import machine_limits
 from policy.errors import ReleaseGateError, UsageError
 from policy.text import is_valid_text
@@ -34,10 +34,6 @@ def main(args: Sequence[str] | None = None) -> int:
         return _print_error(_usage_error(error))
     except ReleaseGateError as error:
         return _print_error(error)
-    except BrokenPipeError:
-        # Whoever read us (`| head`) has gone; what is left has no reader.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except (KeyboardInterrupt, Abort):
         code = _INTERRUPTED
     except Exception as error:
@@ -86,6 +82,7 @@ def _print_error(error: ReleaseGateError) -> int:
 def entry() -> NoReturn:
     """Run one command and end the process with its exit code."""
     gc.set_threshold(*_COLLECT_AFTER)
+    outlive_readers()
     try:
         code = main()
     except SystemExit as ended:  # shell completion

@@ -37,6 +37,7 @@ COMMANDS = {
     "answer": Entry("decisions", DECISIONS, "Answer a question with which a candidate was returned."),
     "override": Entry("decisions", DECISIONS, "Override the gates and publish; needs two administrators."),
     "withdraw": Entry("decisions", DECISIONS, "Withdraw a release from the public folder."),
+    "restore": Entry("decisions", DECISIONS, "Publish a withdrawn release again."),
     "purge": Entry(
         "decisions", DECISIONS, "Remove the rows of candidates that ended and of withdrawn releases."
     ),

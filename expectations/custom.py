@@ -19,6 +19,7 @@ from great_expectations.expectations.metrics import (
 )
 
 from expectations.drift import total_variation
+from expectations.number_text import WHOLE_LIMIT
 from expectations.numbers import as_numbers
 
 # mypy: disable-error-code="misc, untyped-decorator"
@@ -52,7 +53,8 @@ class _WholeNumber(ColumnMapMetricProvider):
     @column_condition_partial(engine=PandasExecutionEngine)
     def _pandas(cls, column: pd.Series, **_: Any) -> pd.Series:  # noqa: N805 -- as above
         numbers = as_numbers(column)
-        return pd.Series(~np.isfinite(numbers) | (numbers == np.round(numbers)), index=column.index)
+        whole = (numbers == np.round(numbers)) & (np.abs(numbers) < WHOLE_LIMIT)
+        return pd.Series(~np.isfinite(numbers) | whole, index=column.index)
 
 
 class _NumberWithin(ColumnMapMetricProvider):

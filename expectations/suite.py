@@ -157,7 +157,7 @@ def _of_quasi_identifiers(policy: ReleasePolicy) -> Iterator[Expected]:
                 custom.ExpectColumnNumbersToBeWhole,
                 name,
                 {},
-                "hold a number that is not whole",
+                "hold a number that is not whole, or one of 2^53 or more",
                 f"Correct the input, or set {field}.type: numeric.",
             )
         smallest, largest = qi.bounds

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-STEPS = ("strip", "case", "values", "dates", "decimal", "thousands")  # fields of `source`, in their order
+# Fields of `source`, in their order.
+STEPS = ("invisible", "strip", "case", "values", "dates", "decimal", "thousands")
 SERIAL = "serial"  # a spreadsheet's number of a day: days since 1899-12-30
 _DIRECTIVES = ("%d", "%m", "%b", "%Y")
 

@@ -21,12 +21,17 @@ class PersonGates(Section):
     """Whether people are followed over the releases by `roles.key`.
 
     `without` names earlier releases whose people cannot be joined, or are others, accepted as they are.
-    `cells` says whether overlapping cells are compared where everybody is followed, too.
+    `cells` says whether overlapping cells are compared where everybody is followed, too. `followed` is the
+    least share of the people of the period before who must be in the candidate; without it, half the least
+    share between the last periods. `other_forms` says whether keys that differ only in form, as in zeros or
+    case, may belong to different people.
     """
 
     compare: bool = True
     without: tuple[str, ...] = ()
     cells: Literal["always", "unfollowed"] = "always"
+    followed: Annotated[Share | None, Field(exclude_if=lambda value: value is None)] = None
+    other_forms: Annotated[Literal["ask", "accept"], Field(exclude_if=lambda value: value == "ask")] = "ask"
 
 
 class Worlds(Section):
@@ -49,6 +54,13 @@ class Worlds(Section):
         if self.p_max is not None and not self.sweeps:
             raise ValueError("p_max needs sampled worlds: sweeps must be at least 1")
         return self
+
+
+class KnownPeople(Section):
+    """To how many others one person's values may leave too few once known: of anybody, and on average."""
+
+    max: Annotated[int, Field(ge=0)]
+    mean: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 Attacker = Literal["half", "all", "sensitive", "half_and_sensitive", "outside"]
@@ -113,3 +125,4 @@ class Gates(Section):
     transient: Literal["compare", "ignore"] = "compare"
     person: PersonGates = PersonGates()
     worlds: Worlds = Worlds()
+    known: Annotated[KnownPeople | None, Field(exclude_if=lambda value: value is None)] = None

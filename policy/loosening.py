@@ -320,6 +320,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(Expectations, _no_more, "missing", "sensitive_drift"),
     **_all(Expectations, _free, "missing_in"),  # `_expectations` looks at it column by column
     **_all(Expectations, _no_less, "unique_key"),
+    **_all(Expectations, _of_order("refused", "accepted"), "repeats"),
     **_all(model.Privacy, _no_less, "k", "e", "h_min", "spread", "l"),
     **_all(model.Privacy, _no_more, "p_max"),
     **_all(model.Privacy, _free, "attributes"),  # `_privacy` looks at what each attribute is held to
@@ -331,6 +332,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(gates.Worlds, _of_order("ask", "accept"), "kept"),
     **_all(gates.Worlds, _free, "sweeps"),  # fewer leave worlds nearer to the known one: attackers look surer
     **_all(gates.Worlds, _no_more, "changes", "p_max"),
+    **_all(gates.KnownPeople, _no_more, "max", "mean"),
     **_all(gates.Leak, _allows_no_more, "allow"),
     **_all(gates.Unique, _no_more, "max"),
     **_all(gates.Unique, _names_no_more, "allow"),
@@ -341,6 +343,8 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(gates.PersonGates, _no_less, "compare"),
     **_all(gates.PersonGates, _names_no_more, "without"),
     **_all(gates.PersonGates, _of_order("always", "unfollowed"), "cells"),
+    **_all(gates.PersonGates, _differs, "followed"),
+    **_all(gates.PersonGates, _of_order("ask", "accept"), "other_forms"),
     **_all(population_risk.DeltaPresence, _no_less, "min"),
     **_all(population_risk.DeltaPresence, _no_more, "max"),
     **_all(population_risk.KMap, _no_less, "k"),

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from policy.categorical import CodeQuasiIdentifier
 from policy.cells import Case, DateFormats, DecimalMark, Spellings, ThousandsMark, columns_of_steps
+from policy.encoding import UTF_8, codec_of
 from policy.errors import did_you_mean
 from policy.gates import Gates
 from policy.recoding import CLOSED, Closure, Ends, Form, Recoding, contains_its_people, form_of
@@ -22,6 +23,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
 PartName = Annotated[str, Field(min_length=1, max_length=200)]
+INTERVAL_ENDS = ("_min", "_max")  # of the names of the two columns that publish an interval
 MOST_PARTS = 1000  # files of one table
 
 
@@ -45,7 +47,8 @@ class Source(Section):
     value may hold line breaks; without `quoted_delimiters`, it may not hold the delimiter. `duplicates` are
     rows that equal the row before them in every column that is read.
 
-    Untidy cells are read in these steps: `strip` removes blanks around cells and names of columns; `case`
+    Untidy cells are read in these steps: `invisible` characters are removed from cells and names of columns;
+    `strip` removes blanks around them; `case`
     writes a column's cells in one case; `values` gives the other spellings of a column's values; `dates` has
     the formats of a column's dates, which are read as yyyy-mm-dd; `decimal` and `thousands` are the marks of
     numbers in text.
@@ -59,7 +62,7 @@ class Source(Section):
     table: Annotated[PartName | None, Field(exclude_if=lambda value: value is None)] = None
     format: Literal["auto", "csv", "parquet", "excel", "sqlite", "sql"] = "auto"
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
-    encoding: Literal["utf-8", "latin-1"] = "utf-8"
+    encoding: str = UTF_8
     missing: tuple[str, ...] = ("",)
     missing_label: Annotated[str, Field(min_length=1)] = "missing"
     line_breaks: bool = False
@@ -69,6 +72,7 @@ class Source(Section):
         "kept"
     )
     # Likewise where none is taken.
+    invisible: Annotated[Literal["kept", "removed"], Field(exclude_if=lambda value: value == "kept")] = "kept"
     strip: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
     case: dict[str, Case] = Field(default={}, exclude_if=lambda value: not value)
     values: Spellings = Field(default={}, exclude_if=lambda value: not value)
@@ -87,6 +91,17 @@ class Source(Section):
             if len(texts) == len(path):
                 return path
         raise ValueError(f"should be a path, or a list of 1 to {MOST_PARTS:,} paths")
+
+    @field_validator("encoding")
+    @classmethod
+    def _encoding_is_known(cls, encoding: str) -> str:
+        try:
+            codec_of(encoding)
+        except LookupError:
+            raise ValueError(
+                "should be utf-8, windows-1252, latin-1, utf-16 or another encoding that Python knows"
+            ) from None
+        return encoding
 
     @model_validator(mode="after")
     def _marks_of_numbers_differ(self) -> Self:
@@ -119,6 +134,9 @@ class Expectations(Section):
     missing_in: dict[str, Share] = Field(default={})
     unique_key: bool = True
     sensitive_drift: Share | None = None
+    repeats: Annotated[Literal["refused", "accepted"], Field(exclude_if=lambda value: value == "refused")] = (
+        "refused"
+    )
 
 
 class AttributePrivacy(Section):
@@ -415,7 +433,9 @@ class ReleasePolicy(Section):
         published = [name.casefold() for name in self.published_columns()]
         for name in self.published_columns():
             if published.count(name.casefold()) > 1:
-                raise ValueError(f"two published columns would be called '{name}'")
+                raise ValueError(
+                    f"two published columns would be called '{name}': drop one, or rename it by a query"
+                )
             if name.casefold() == "file_row_number":  # DuckDB adds a column of this name
                 raise ValueError(f"no column can be published under the name '{name}': rename it by a query")
         return self
@@ -457,7 +477,7 @@ class ReleasePolicy(Section):
             if forms and form not in forms:
                 continue
             if name in self.roles.numeric and form is Form.CONTAINS:
-                yield from (f"{name}_min", f"{name}_max")
+                yield from (name + end for end in INTERVAL_ENDS)
             else:
                 yield name
 

@@ -26,6 +26,7 @@ class Act(StrEnum):
     REJUDGE = "judge again"
     REVISE = "revise"  # release a period again, in place of its last release
     WITHDRAW = "withdraw"
+    RESTORE = "restore"  # let a release that was withdrawn be public again
     OVERRIDE = "override"  # publish what gates held back: break glass
     CLOCK = "correct the clock"  # of a log whose last event is in the future
     ASK = "ask"  # return a candidate with a question
@@ -33,7 +34,9 @@ class Act(StrEnum):
     PURGE = "purge"  # remove the rows of what ended
 
 
-SIGNED_ELSEWHERE = frozenset({Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW, Act.ASK})
+SIGNED_ELSEWHERE = frozenset(
+    {Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW, Act.RESTORE, Act.ASK}
+)
 
 
 class Role(StrEnum):
@@ -62,6 +65,7 @@ REQUIRED_RULES: dict[Act, tuple[Rule, ...]] = {
     Act.REJUDGE: (Rule.NAME,),
     Act.REVISE: (Rule.NAME, Rule.REASON),
     Act.WITHDRAW: (Rule.NAME, Rule.REASON),
+    Act.RESTORE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER),
     Act.OVERRIDE: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER, Rule.HAS_NOT_DECIDED),
     Act.CLOCK: (Rule.NAME, Rule.REASON),
     Act.ASK: (Rule.NAME, Rule.REASON, Rule.NOT_THE_MAKER),
@@ -88,6 +92,7 @@ _CALLED: dict[Act, tuple[str, str]] = {  # what the act is called, and how its m
     Act.REJUDGE: ("the second assessment", "Say who asks for it."),
     Act.REVISE: ("the revision", "Say who revises it."),
     Act.WITHDRAW: ("the withdrawal", "Say who withdraws it."),
+    Act.RESTORE: ("the restoration", "Say who restores it."),
     Act.OVERRIDE: ("the override", "Say who overrides the gates."),
     Act.CLOCK: ("the correction of the clock", "Say who corrects it."),
     Act.ASK: ("the question", "Say who asks."),

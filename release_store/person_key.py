@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 
 from policy.accepted import real_path
 from policy.errors import UsageError
+from release_store.canonical_keys import canonical_key, cut_forms
 from release_store.guarded_files import is_new_key, read_secret, resolved, write_new_key
 from release_store.records import PersonHashes
 
 PERSON_KEY_VARIABLE = "RELEASEGATE_PERSON_KEY_FILE"
 LEAST_BYTES = 32
+CUT = 1  # what parts the forms of keys that a spreadsheet cut from those of whole ones
 _FINGERPRINT = b"releasegate: fingerprint of a key of people\0"
 
 
@@ -101,7 +104,27 @@ def hashed_rows(
     rows = order[first]
     text = words[rows].astype(">u8").tobytes().hex()
     hashes = tuple(text[start : start + 64] for start in range(0, len(text), 64))
-    return PersonHashes(fingerprint_of(key, column), hashes, tuple(classes[rows].tolist())), rows
+    people = PersonHashes(fingerprint_of(key, column), hashes, tuple(classes[rows].tolist()))
+    canonical = _other_forms(keyed, [identifiers[row] for row in rows.tolist()], hashes)
+    return replace(people, canonical=canonical if any(canonical) else ()), rows
+
+
+def _other_forms(keyed: HMAC, keys: Sequence[str], hashes: Sequence[str]) -> tuple[str | None, ...]:
+    """Return the hash of each key's canonical form; None for a key that has this form itself.
+
+    Of a long number it is the hash of what a spreadsheet leaves of it, by XOR with the key's own and, where
+    all are cut, with `CUT`: so a whole key and a cut one can be told to be alike, and two whole ones cannot.
+    """
+    forms = [canonical_key(key) for key in keys]
+    left, cut = cut_forms(forms)
+    found: list[str | None] = []
+    for key, own, form, rest in zip(keys, hashes, forms, left, strict=True):
+        if rest is not None and (cut or form == key):
+            mixed = int(own, 16) ^ int(_person_hash(keyed, rest).hex(), 16) ^ (CUT if cut else 0)
+            found.append(f"{mixed:064x}")
+        else:
+            found.append(None if form == key else _person_hash(keyed, form).hex())
+    return tuple(found)
 
 
 def fingerprint_of(key: bytes, column: str) -> str:

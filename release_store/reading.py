@@ -145,6 +145,11 @@ class StoreReader:
         with connect(self.root) as con:
             return queries.last_release_of(con, series, period)
 
+    def restored_since(self, record: CandidateRecord) -> str:
+        """Return the release that a candidate revises, if it was restored after that was staged, else ""."""
+        with connect(self.root) as con:
+            return queries.restored_since(con, record)
+
     def history_head(self, series: str) -> str:
         """Return the digest of all releases of a series, withdrawn ones too, and of their files."""
         with connect(self.root) as con:

@@ -108,13 +108,16 @@ class PersonHashes:
 
     `classes` are the numbers of the classes that they are in; a person with several rows is there once a
     class. None for hashes that were kept before classes were. `values` are their published sensitive values,
-    sealed (`release_store/person_values.py`); None where none are kept.
+    sealed (`release_store/person_values.py`); None where none are kept. `canonical` are the hashes of the
+    keys' canonical forms, None for a key that has this form itself, and of long numbers what tells whether a
+    spreadsheet cut them (`release_store/person_key.py`); empty where none are kept.
     """
 
     fingerprint: str
     hashes: tuple[str, ...]
     classes: tuple[int, ...] | None = None
     values: bytes | None = field(default=None, repr=False)
+    canonical: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ CANDIDATE_TRANSITIONS: dict[C, frozenset[C]] = {
 RELEASE_TRANSITIONS: dict[R, frozenset[R]] = {
     R.PUBLISHED: frozenset({R.SUPERSEDED, R.WITHDRAWN}),
     R.SUPERSEDED: frozenset({R.WITHDRAWN}),
-    R.WITHDRAWN: frozenset(),
+    R.WITHDRAWN: frozenset({R.PUBLISHED}),  # restored: the last of its period, with the same files
 }
 
 # When a person may do what; who that person must be stands in `permission.REQUIRED_RULES`.
@@ -37,6 +37,7 @@ WHEN: dict[Act, frozenset[C] | frozenset[R] | frozenset[C | R]] = {
     Act.REJUDGE: frozenset({C.STALE, C.EXPIRED}),
     Act.REVISE: frozenset({R.PUBLISHED, R.WITHDRAWN}),
     Act.WITHDRAW: frozenset({R.PUBLISHED, R.SUPERSEDED}),
+    Act.RESTORE: frozenset({R.WITHDRAWN}),
     Act.OVERRIDE: frozenset({C.BLOCKED}),
     Act.CLOCK: frozenset[C](),  # done to the log, by its time
     Act.ASK: frozenset({C.AWAITING_APPROVAL}),

@@ -15,6 +15,7 @@ FLOWS = {
     "release": "flows.release",
     "decide_release": "flows.decision",
     "withdraw_release": "flows.withdraw",
+    "restore_release": "flows.withdraw",
     "audit_review": "flows.audit_review",
     "evaluate_methods": "flows.evaluate_flow",
 }

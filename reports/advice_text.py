@@ -15,8 +15,7 @@ from tasks.risk.advice import Advice, advise
 Document = dict[str, Any]
 POLICY = "POLICY"  # in a command, where the path of the policy is not known
 MEASURED = "passes with {settings}, as measured on this candidate"
-LOOSER = "which is looser, and may need an approval"
-ESTIMATED = "try {settings} (an estimate, not measured)"
+LOOSER = "passes only with {settings}, this candidate's own value; that is looser, and may need an approval"
 
 
 def advice_of(store: ReleaseStore, candidate_id: str) -> tuple[Advice, ...]:
@@ -56,7 +55,6 @@ def search_command(goal: str, policy: str = POLICY) -> str:
 def advice_sentence(advice: Advice) -> str:
     """Return what may let the gate pass, without the command of a search."""
     settings = ", ".join(f"{setting.field}: {setting.value}" for setting in advice.settings)
-    if advice.basis == "measured":
-        said = MEASURED.format(settings=settings)
-        return said if advice.gate == "levels" else f"{said}, {LOOSER}"
-    return ESTIMATED.format(settings=settings) if settings else advice.hint
+    if not settings:
+        return advice.hint
+    return (MEASURED if advice.gate == "levels" else LOOSER).format(settings=settings)

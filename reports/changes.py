@@ -15,6 +15,7 @@ from release_store.summary import Summary
 from reports.gate_wording import measured_of
 from reports.pages import number, share
 from reports.policy_text import ROLES, UNSEEN, field_text, policy_fields, roles_of
+from reports.sure import HowSure, how_sure
 
 Document = Mapping[str, Any]
 SAME = "same"
@@ -26,7 +27,8 @@ RISKS = {
     "umr": "people whose class is identified (UMR)",
     "forced": "people whose class or value is certain (forced)",
     "sadr": "surest guess of a sensitive value (SADR)",
-    "worlds": "people left with too few possible values (worlds)",
+    "worlds": "people with too few values (worlds)",
+    "known": "people whom one unlocks (known)",
 }
 
 
@@ -176,6 +178,20 @@ def _of_risk(before: Sequence[Document], now: Sequence[Document]) -> Iterator[Ch
         if before_text == now_text:
             word, mood = SAME, ""
         yield Change("risk", RISKS[name], before_text, now_text, word, mood)
+    earlier_sure, sure = how_sure(before), how_sure(now)
+    if sure is not None:
+        what = f"people {sure.over} of (+ not measured)"
+        yield Change("risk", what, *_against(earlier_sure, sure))
+
+
+def _against(before: HowSure | None, now: HowSure) -> tuple[str, str, str, str]:
+    """Return what was, what is, and in a word how it changed and how good that is."""
+    if before is None:
+        return "-", now.shares(), "new", ""
+    if before.shares() == now.shares():
+        return before.shares(), now.shares(), SAME, ""
+    more = (now.share, now.unmeasured_share) > (before.share, before.unmeasured_share)
+    return before.shares(), now.shares(), *(("higher risk", "bad") if more else ("lower risk", "good"))
 
 
 def _of_detail(last: LastRelease, now: Sequence[Document], figures: Document | None) -> Iterator[Change]:

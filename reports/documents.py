@@ -8,7 +8,7 @@ from typing import Any
 from policy.errors import UsageError, did_you_mean
 from release_store.approval.signing import to_sign
 from release_store.db.queries import GateSummary
-from release_store.protocol.names import REPORT
+from release_store.protocol.names import REPORT, RESTORED
 from release_store.publishing.public_files import candidate_folder, kept_folder
 from release_store.records import GateResult, Verdict
 from release_store.store import ReleaseStore
@@ -156,9 +156,9 @@ def record_document(store: ReleaseStore, identifier: str) -> Document:
 
 
 def _afterwards(store: ReleaseStore, release_id: str) -> list[Document]:
-    """Return who superseded or withdrew a release, when and why."""
+    """Return who superseded, withdrew or restored a release, when and why."""
     return [
         {"state": event.payload["release_state"], "by": event.actor, "reason": event.reason, "at": event.at}
         for event in store.events_about(release_id)
-        if event.action in ("release.superseded", "release.withdrawn")
+        if event.action in ("release.superseded", "release.withdrawn", RESTORED)
     ]

@@ -176,6 +176,10 @@ GATES: dict[str, tuple[str, str]] = {
             "values for each of {people}."
         ),
     ),
+    "known": (
+        "How many others lose their protection once one person's values are known?",
+        "The values of any one person, known to an attacker, leave too few to at most {value} others.",
+    ),
     "totals": (
         "Does the difference of two releases' totals reveal the values of the few who left or joined?",
         (
@@ -266,6 +270,7 @@ MEANS = {
         "Who subtracts overlapping classes of this release and the earlier ones can expose somebody's value."
     ),
     "worlds": "Who combines all releases can tell, or nearly tell, a sensitive value of these people.",
+    "known": "Who knows one person's values, such as their own, can work out those of too many others.",
     "suppression": "Too many records are left out.",
     "ncp": "Too much detail is lost for analysts.",
 }

@@ -12,7 +12,7 @@ from policy.text import number_of
 from reports import charts
 from reports.gate_wording import limit_of, measured_of
 from reports.picture import Picture
-from reports.protection import WORLDS
+from reports.sure import WORLDS
 from reports.symbols import BASIS, KNOWING, VERDICTS
 from reports.text import sanitize_text
 from reports.value_order import in_order, orders_of

@@ -10,9 +10,9 @@ from policy.text import number_of
 from release_store.records import Verdict
 from reports.compared import BY_CELLS, BY_PERSON, comparison_of, n_earlier, not_compared
 from reports.gate_wording import GATES, NO_MORE, Value
+from reports.sure import WORLDS, how_sure
 
 Document = Mapping[str, Any]
-WORLDS = "worlds"
 _TRUE = ("sets", "hierarchy", "full-domain")  # recodings whose cells hold of everybody in the class
 
 
@@ -159,7 +159,8 @@ def _of_attackers(gates: Sequence[Document], policy: Document) -> list[str]:
         largest = max([passed["p_max"], *shares[0]])
         share = measured_share(largest, "<=")
         lines.append(f"Likely guesses: in some class one sensitive value has {share} of the rows.")
-    lines += _of_sure(gates)
+    sure = how_sure(gates)
+    lines += sure.sentences() if sure else []
     if {"err", "umr", "sadr"} & passed.keys():
         lines.append("Attacks are measured on people drawn from the source, not on everybody in it.")
     if policy.get("method", {}).get("recoding", "sets") not in _TRUE:
@@ -186,19 +187,6 @@ def _of_placing(found: Document | None) -> list[str]:
         f"among at least {number_of(found['effective_k'], 'row')} ({found['rows']:,.1f} on average)."
     )
     return [line]
-
-
-def _of_sure(gates: Sequence[Document]) -> list[str]:
-    """Return of how many people one value is likely by all releases together, where that was sampled."""
-    for gate in gates:
-        sure = (gate.get("witness") or {}).get("sure") if gate["gate"] == WORLDS else None
-        if sure and sure["people"]:
-            share, limit = measured_share(sure["share"], "<="), measured_share(sure["limit"], ">=")
-            who = f"{number_of(sure['people'], 'person', 'people')} ({share})"
-            return [
-                f"Likely guesses: somebody with all releases can be over {limit} sure of a value of {who}."
-            ]
-    return []
 
 
 def _of_history(gates: Sequence[Document], policy: Document) -> list[str]:

@@ -21,6 +21,7 @@ from services.assessment import Assessment, assess_candidate
 from services.observability.observation import Observation
 from services.outcome import Outcome
 from services.publication import publish_candidate
+from services.revision import same_as_withdrawn
 from services.runtime import Runtime, Stage
 from services.source import read_source
 from services.trust import trusted_in
@@ -122,6 +123,8 @@ class CandidateRun:
         record = store.candidate(name)
         if not found.report.passed:
             message = f"{name} is blocked: {summary_line(found.report.results)}"
+            if withdrawn := same_as_withdrawn(store, name):
+                message += f"; {withdrawn} is the same and was withdrawn: releasegate restore {withdrawn}"
             advice = advise(found.report.results, self.policy)
             outcome = replace(outcome, state="blocked", message=message, advice=advice)
         elif record.state is CandidateState.AWAITING_APPROVAL:

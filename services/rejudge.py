@@ -6,7 +6,7 @@ from pathlib import Path
 
 from policy.errors import Blocked, UsageError
 from policy.load import policy_from_document
-from release_store.approval.decisions import HINTS
+from release_store.approval.decisions import HINT_RESTORED, HINTS, RESTORED_SINCE
 from release_store.audit.keys import load_key
 from release_store.commitment import is_made_of
 from release_store.permission import Act, Person, check_permission
@@ -84,6 +84,9 @@ def check_may_be_judged_again(store: ReleaseStore, record: CandidateRecord) -> N
             where=name,
             hint=f"Decide on that one; if it is rejected, assess {name} again.",
         )
+    if restored := store.restored_since(record):
+        finding = f"{restored}, which it revises, {RESTORED_SINCE}"
+        raise UsageError(finding, where=name, hint=HINT_RESTORED)
     last = store.last_release_of(record.series, record.period)
     revised = record.summary.revision.of if record.summary.revision else None
     if last is not None and last.release_id != revised:

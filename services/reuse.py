@@ -20,7 +20,10 @@ def find_release_to_reuse(store: ReleaseStore, policy: ReleasePolicy, period: st
     Raises PolicyError where it is not public, of another series, or made under other columns.
     """
     reuse = policy.method.reuse
-    found = None if reuse is None else release_to_reuse(store.releases(), policy.series, reuse, period)
+    if reuse is None:
+        return None
+    series = policy.series
+    found = release_to_reuse(store.releases(), series, reuse, period, store.purged(series))
     if found is not None:
         digest = store.candidate(found.candidate_id).policy_digest
         check_same_columns(policy_from_document(store.policy(digest)), policy, found.release_id)

@@ -4,10 +4,32 @@ from __future__ import annotations
 
 from policy.errors import UsageError
 from release_store.permission import Act, Person, check_permission, check_typed
+from release_store.protocol.names import PACKAGE, REPORT
 from release_store.records import Release, ReleaseState
 from release_store.states import may
 from release_store.store import ReleaseStore
 from release_store.summary import Revision
+
+
+def same_as_withdrawn(store: ReleaseStore, candidate_id: str) -> str:
+    """Return the withdrawn release that a candidate revises and equals, "" if there is none.
+
+    It equals one whose rows are the same bytes, or that was made of the same input under the same policy.
+    """
+    record = store.candidate(candidate_id)
+    last = store.last_release_of(record.series, record.period)
+    if last is None or not may_be_restored(store, last):
+        return ""
+    files, made = store.files(candidate_id), store.candidate(last.candidate_id)
+    rows = files.keys() - {PACKAGE, REPORT}
+    same_rows = bool(rows) and all(files[name] == last.files.get(name) for name in rows)
+    same_source = (made.input_digest, made.policy_digest) == (record.input_digest, record.policy_digest)
+    return last.release_id if same_rows or same_source else ""
+
+
+def may_be_restored(store: ReleaseStore, release: Release) -> bool:
+    """Tell whether a release, the last of its period, is withdrawn and still has its rows."""
+    return may(Act.RESTORE, release.state) and release.release_id not in store.purged(release.series)
 
 
 def resolve_revision(
@@ -25,7 +47,9 @@ def resolve_revision(
             raise UsageError(
                 f"{last.release_id} of this period was withdrawn",
                 where=f"{series} {period}",
-                hint="Release the period again with --revise REASON and --by NAME.",
+                hint=f"Run `releasegate restore {last.release_id}`, or add --revise REASON and --by NAME."
+                if may_be_restored(store, last)
+                else "Add --revise REASON and --by NAME.",
             )
         return last
     where = f"{series} {period}"

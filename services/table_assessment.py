@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,10 @@ import numpy as np
 import pandas as pd
 
 from policy.errors import InputError, UsageError, did_you_mean
-from policy.text import number_of
-from services.drafting.steps import MISSING_TOKENS
+from policy.model import INTERVAL_ENDS
+from policy.text import number_of, one_spelling
+from services.checking.findings import hidden_finding
+from services.drafting.steps import MISSING_TOKENS, hidden_rows
 from services.drafting.tables import TableCells, table_cells
 from tasks.geometry.space import distinct_rows
 from tasks.intake.columns import display_column
@@ -22,8 +25,6 @@ from tasks.sql import identifier, literal
 from tasks.table_measures.measure import AssessedTable, measure_table
 from tasks.table_measures.rows import CodedTable
 from tasks.types import FloatArray, IntArray
-
-ENDS = ("_min", "_max")  # of the two columns in which a release has an interval
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,10 @@ def assess_table(table: Path, columns: TableColumns) -> AssessedTable:
     a cell.
     """
     with table_cells(table) as cells:
+        named = [name for _, name in columns.by_option() if name in cells.names]
+        for name, n_rows in hidden_rows(cells.connection, named).items():
+            line = hidden_finding(str(table), name, n_rows).line
+            print(f"releasegate: {line}", file=sys.stderr, flush=True)
         groups = _column_groups(columns, cells.names, str(table))
         coded = _coded(cells, columns, groups, str(table))
     try:
@@ -83,7 +88,7 @@ def _column_groups(columns: TableColumns, names: Sequence[str], where: str) -> d
     missing, groups = dict[str, str](), dict[str, tuple[str, ...]]()
     role_of = dict[str, str]()
     for option, name in columns.by_option():
-        ends = tuple(name + end for end in ENDS)
+        ends = tuple(name + end for end in INTERVAL_ENDS)
         if name in names:
             found: tuple[str, ...] = (name,)
         elif option == "--qi" and set(ends) <= set(names):
@@ -124,10 +129,11 @@ def _no_such_column(
             hint="Line 1 must have the names of the columns. Check the names after --qi.",
         )
     free = [each for each in names if each not in present and each.isprintable()]
+    quoted = "; put a name with a comma in double quotes, and double the quotes in it"
     return UsageError(
         f"there is no column {display_column(name)}{did_you_mean(name, free)}",
         where=where,
-        hint=f"Correct {option}.",
+        hint=f"Correct {option}{quoted if any(',' in each for each in free) else ''}.",
     )
 
 
@@ -179,9 +185,10 @@ def _codes_of(columns: Sequence[pd.Series[str]]) -> IntArray:
 def _values_of(column: pd.Series[str]) -> tuple[IntArray, FloatArray | None]:
     """Number the values of a sensitive attribute, (n,), and return the numbers that they are, if they are.
 
-    They are where each is a finite number and none a code that begins with 0. Equal numbers are one value.
+    They are where each is a finite number and none a code that begins with 0. Equal numbers are one value,
+    and so are texts that look alike.
     """
-    codes, texts = pd.factorize(column, use_na_sentinel=False)
+    codes, texts = pd.factorize(column.map(one_spelling, na_action="ignore"), use_na_sentinel=False)
     known = ~pd.isna(texts)
     numbers = np.full(len(texts), np.nan)
     numbers[known] = pd.to_numeric(pd.Series(texts[known], dtype=object), errors="coerce")

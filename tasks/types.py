@@ -43,11 +43,12 @@ def no_progress(_share: float, _words: str) -> None:
 class SourceTable:
     """One period's table as it was read: the columns of the policy's roles, in the input's row order.
 
-    Numeric columns are float64 with NaN for missing, or text where a value is no number (validation
-    then refuses the table); all others are text with missing values as None/NaN. Text is categorical where it
-    has few different values. `removed_duplicates` are the rows that were left out because they repeat the row
-    before them, None where nobody looked. With `rows` (d,), the frame has the d different rows of the table,
-    in no order that counts, and each stands for so many.
+    Numeric columns are float64 with NaN for missing, or text where a value is no number (validation then
+    refuses the table) or where a double does not hold a sensitive number; all others are text with missing
+    values as None/NaN. Text is categorical where it has few different values. `removed_duplicates` are the
+    rows that were left out because they repeat the row before them, None where nobody looked. With `rows`
+    (d,), the frame has the d different rows of the table, in no order that counts, and each stands for so
+    many.
     """
 
     frame: pd.DataFrame
@@ -58,6 +59,7 @@ class SourceTable:
     draw_key: bytes = field(default=b"", repr=False)  # of the store, which makes the seed of draws secret
     removed_duplicates: int | None = None
     rows: IntArray | None = None
+    doubts: tuple[str, ...] = ()  # whether each row is another person's
 
     @property
     def n_rows(self) -> int:
@@ -99,6 +101,7 @@ class PreparedTable:
     sensitive: NDArray[np.signedinteger]
     sensitive_values: dict[str, tuple[str, ...]]
     sensitive_numbers: dict[str, FloatArray]  # numeric sensitive attributes only, (n,)
+    exact_numbers: frozenset[str] = frozenset()  # those that doubles do not hold: their texts are published
     person: IntArray | None = None  # (n,) whose a record is, where a person may have several
     household: IntArray | None = None  # (n,) that of the record's person, where the policy counts households
     weights: FloatArray | None = None  # (n,) people of the population that a record stands for, over 0

@@ -7,7 +7,7 @@ from release_store.permission import Act
 from release_store.store import ReleaseStore
 from services.decisions import decide
 from services.questions import answer, ask
-from services.withdrawal import withdraw_release
+from services.withdrawal import ACTS, withdraw_or_restore
 from web.refusals import BadForm
 
 _DECISIONS = {Act.APPROVE: "approve", Act.PUBLISH: "approve", Act.REJECT: "reject"}
@@ -36,10 +36,12 @@ def act_on_candidate(
 
 
 def act_on_release(store: ReleaseStore, name: str, by: str, act: str, signed: str) -> str:
-    """Withdraw a release as a person signed, and return what came of it in a sentence."""
+    """Withdraw or restore a release as a person signed, and return what came of it in a sentence."""
     text = SignedText(signed)
     said = text.said()
-    if act != Act.WITHDRAW:
+    if act not in ACTS:
         raise BadForm
-    found = withdraw_release(store, name, by=by, reason=said.reason, credential=text)
+    found = withdraw_or_restore(store, Act(act), name, by=by, reason=said.reason, credential=text)
+    if act == Act.RESTORE:
+        return f"{found.release_id} is restored: it is public again."
     return f"{found.release_id} is withdrawn; a tombstone stands in its place."

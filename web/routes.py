@@ -123,13 +123,13 @@ def report(name: str, server: Here, visitor: Known) -> Response:
 
 @router.get("/releases/{name}")
 def release(name: str, server: Here, visitor: Known) -> Response:
-    """Show a release, and its withdrawal if the person may withdraw it."""
+    """Show a release, and its withdrawal or restoration if the person may do that."""
     return _page("release.html", visitor, view=views.release_page(server.store, name, visitor.person))
 
 
 @router.post("/releases/{name}")
-def withdraw(name: str, server: Here, visitor: Known, form: Fields) -> Response:
-    """Withdraw a release as the person signed."""
+def act_on_a_release(name: str, server: Here, visitor: Known, form: Fields) -> Response:
+    """Do to a release what the person signed."""
     check_form_token(form, visitor.session)
     views.release_page(server.store, name, visitor.person)
     visitor.session.message = act_on_release(

@@ -12,6 +12,7 @@ from release_store.approval.reviewers import Reviewer
 from release_store.approval.signing import to_sign
 from release_store.canonical import canonical_json
 from release_store.permission import Act, Person, refusal
+from release_store.protocol.names import RESTORED
 from release_store.records import (
     AuditEvent,
     CandidateRecord,
@@ -35,6 +36,7 @@ _VERBS = {
     Act.ASK: "Return with this question",
     Act.REJECT: "Reject",
     Act.WITHDRAW: "Withdraw",
+    Act.RESTORE: "Restore",
 }
 _STATE_MOODS = {
     CandidateState.PUBLISHED: "good",
@@ -120,9 +122,10 @@ class CandidatePage:
 
 @dataclass(frozen=True)
 class ReleasePage:
-    """One release, with what is signed to withdraw it."""
+    """One release, with what is signed to withdraw or restore it."""
 
     release: Release
+    act: str  # that may be done to it in its state
     afterwards: Sequence[AuditEvent]
     buttons: Sequence[Button]
     why_no_buttons: str
@@ -180,14 +183,17 @@ def release_page(store: ReleaseStore, name: str, person: Reviewer) -> ReleasePag
     release = next((one for one in store.releases() if one.release_id == name), None)
     if release is None:
         raise NoSuchPage
-    can = may(Act.WITHDRAW, release.state)
-    buttons, why = [Button(Act.WITHDRAW.value, _VERBS[Act.WITHDRAW])] if can else [], ""
-    if can and not person.may(Act.WITHDRAW):
-        buttons, why = [], "Your roles allow you to read, not to withdraw a release."
+    act = Act.RESTORE if may(Act.RESTORE, release.state) else Act.WITHDRAW
+    buttons, why = [Button(act.value, _VERBS[act])], ""
+    if not person.may(act):
+        buttons, why = [], f"Your roles allow you to read, not to {act} a release."
     events = store.events_about(name)
     return ReleasePage(
         release=release,
-        afterwards=[one for one in events if one.action in ("release.superseded", "release.withdrawn")],
+        act=act.value,
+        afterwards=[
+            one for one in events if one.action in ("release.superseded", "release.withdrawn", RESTORED)
+        ],
         buttons=buttons,
         why_no_buttons=why,
         to_sign=_text(to_sign(store.store_id, store.candidate(release.candidate_id), release)),

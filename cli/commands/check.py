@@ -39,6 +39,7 @@ def _document(result: CheckResult) -> dict[str, object]:
         "rows": result.rows,
         "columns": result.columns,
         "findings": [one.document for one in result.findings],
+        "readers": list(result.readers),
         "next": result.next_command or None,
     }
 
@@ -60,4 +61,7 @@ def _show(result: CheckResult) -> None:
     )
     told = "no error in" if result.findings else "nothing is wrong with"
     print(sanitize_text(f"{told} {result.policy} and {result.input}{size}"))
+    print("a reader of the releases could:")
+    for line in result.readers:
+        print(sanitize_text(f"  {line}"))
     print(sanitize_text(f"next: {result.next_command}"))

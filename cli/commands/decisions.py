@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -23,6 +23,7 @@ from cli.output import exit_code, write_json
 from policy.errors import UsageError
 from release_store.approval.credentials import PrivateKey, credential_of
 from release_store.approval.signing import read_to_sign, sign_statement
+from release_store.permission import Act
 from release_store.publishing.public_files import kept_folder, tombstone_file
 from release_store.store import ReleaseStore
 from reports.documents import record_document
@@ -33,10 +34,12 @@ from services.purge import purge_rows, what_is_purgeable
 from services.questions import answer as answer_question
 from services.questions import ask as ask_question
 from services.stale_periods import command_to_run_again
-from services.withdrawal import withdraw_release
+from services.withdrawal import withdraw_or_restore
 
 app = typer.Typer()
 By = Annotated[str, typer.Option(metavar="NAME", help="Who decides.")]
+Proof: TypeAlias = tuple[Path | None, Path | None, str | None]
+"""A key's file, a token's file, or a signed line."""
 
 
 class Signable(StrEnum):
@@ -47,6 +50,7 @@ class Signable(StrEnum):
     ASK = "ask"
     OVERRIDE = "override"
     WITHDRAW = "withdraw"
+    RESTORE = "restore"
 
 
 @app.command()
@@ -94,24 +98,9 @@ def override(
     return _decide(store_of(context), candidate, "override", by, reason, (key, token_file, signed), json)
 
 
-def _decide(
-    root: Path,
-    candidate: str,
-    decision: str,
-    by: str,
-    reason: str,
-    proof: tuple[Path | None, Path | None, str | None],
-    json: bool,
-) -> int:
+def _decide(root: Path, candidate: str, decision: str, by: str, reason: str, proof: Proof, json: bool) -> int:
     store = ReleaseStore.open_to_work(root)
-    outcome = decide(
-        store,
-        candidate,
-        decision,
-        by=by,
-        reason=reason,
-        credential=credential_of(*proof),
-    )
+    outcome = decide(store, candidate, decision, by=by, reason=reason, credential=credential_of(*proof))
     if json:
         write_json(outcome_document(outcome))
     else:
@@ -193,17 +182,41 @@ def withdraw(
     json: Json = False,
 ) -> int:
     """Withdraw a release from the public folder; a tombstone stays."""
-    store = ReleaseStore.open_to_work(store_of(context))
-    credential = credential_of(key, token_file, signed)
-    found = withdraw_release(store, release, by=by, reason=reason, credential=credential)
-    tombstone = tombstone_file(store.root, found.series, found.release_id)
-    kept = kept_folder(store.root, found)
+    proof = key, token_file, signed
+    return _withdraw_or_restore(store_of(context), Act.WITHDRAW, release, by, reason, proof, json)
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    release: Release,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who restores it.")],
+    reason: Reason,
+    key: Key = None,
+    token_file: TokenFile = None,
+    signed: Signed = None,
+    json: Json = False,
+) -> int:
+    """Publish a withdrawn release again, with the same bytes."""
+    proof = key, token_file, signed
+    return _withdraw_or_restore(store_of(context), Act.RESTORE, release, by, reason, proof, json)
+
+
+def _withdraw_or_restore(
+    root: Path, act: Act, release: str, by: str, reason: str, proof: Proof, json: bool
+) -> int:
+    store = ReleaseStore.open_to_work(root)
+    found = withdraw_or_restore(store, act, release, by=by, reason=reason, credential=credential_of(*proof))
+    folder = kept_folder(store.root, found)
+    tombstone = tombstone_file(store.root, found.series, release) if act is Act.WITHDRAW else None
     if json:
-        facts = {"release": found.release_id, "state": str(found.state)}
-        write_json({**facts, "tombstone": str(tombstone), "folder": str(kept)})
+        stone = {"tombstone": str(tombstone)} if tombstone else {}
+        write_json({"release": release, "state": str(found.state), **stone, "folder": str(folder)})
+    elif tombstone is None:
+        print(f"{release} is restored: {folder}/")
     else:
-        print(f"{found.release_id} is withdrawn; {tombstone} stands in its place")
-        print(f"its files are kept in {kept}/")
+        print(f"{release} is withdrawn; {tombstone} stands in its place")
+        print(f"its files are kept in {folder}/")
     return 0
 
 
@@ -250,10 +263,10 @@ def purge(
 def sign(
     context: typer.Context,
     act: Annotated[
-        Signable, typer.Argument(metavar="ACT", help="approve, reject, ask, override or withdraw.")
+        Signable, typer.Argument(metavar="ACT", help="approve, reject, ask, override, withdraw or restore.")
     ],
     id: Annotated[  # noqa: A002 -- the name that the help shows
-        str, typer.Argument(metavar="ID", help="The candidate, or the release to withdraw.")
+        str, typer.Argument(metavar="ID", help="The candidate, or the release to withdraw or restore.")
     ],
     by: Annotated[str, typer.Option(metavar="NAME", help="Who signs.")],
     reason: Reason,

@@ -15,7 +15,7 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from cli.process_exit import exit_process
+from cli.process_exit import exit_process, outlive_readers
 from examples.register.generate import ROWS, generate, write
 from flows.runtime.local_run import run_release
 from policy.errors import ReleaseGateError, UsageError
@@ -87,8 +87,8 @@ def _table(outcomes: list[Outcome]) -> Table:
         ("classes", "right"),
         ("left out", "right"),
         ("pinned", "right"),
+        ("unlocked", "right"),
         ("NCP", "right"),
-        ("seconds", "right"),
     ):
         table.add_column(name, justify="right" if justify == "right" else "left")
     for outcome, (_, policy, _, _) in zip(outcomes, STEPS, strict=True):
@@ -101,17 +101,17 @@ def _table(outcomes: list[Outcome]) -> Table:
             "[green]published[/]" if outcome.state == "published" else f"[red]{outcome.state}[/]",
             str(outcome.n_classes),
             str(outcome.n_source - outcome.n_published),
-            f"{_pinned(outcome):,}",
+            _people_of(outcome, "worlds"),
+            _people_of(outcome, "known"),
             "" if outcome.ncp is None else f"{outcome.ncp:.3f}",
-            f"{sum(outcome.seconds.values()):.1f}",
         )
     return table
 
 
-def _pinned(outcome: Outcome) -> int:
-    """Return how many people all releases together leave with one diagnosis, or one cost of care."""
-    found = next((result for result in outcome.gates if result.gate == "worlds"), None)
-    return int(found.value or 0) if found is not None else 0
+def _people_of(outcome: Outcome, gate: str) -> str:
+    """Return how many people a gate counts: so many are pinned, or unlocked by one person's values."""
+    found = next((result for result in outcome.gates if result.gate == gate), None)
+    return "" if found is None or found.value is None else f"{found.value:,.0f}"
 
 
 def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
@@ -123,8 +123,9 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
         f"\nThe blind candidate satisfies every model alone. Beside 2026Q1, {person.value:.0f} of its "
         f"{blind.n_classes} classes leave somebody in both releases a single sensitive value, and whoever "
         f"solves for all classes of both at once knows a diagnosis or a cost of {worlds.value:,.0f} people"
-        f"{_undecided(worlds)}. In the next candidate everybody keeps the signature of 2026Q1, classes are "
-        "cut anew around it, and nobody's diagnosis or cost of care follows."
+        f"{_undecided(worlds)}. In the next candidate everybody stays beside the same few people as in "
+        "2026Q1, classes are cut anew around them, and nobody's diagnosis or cost of care follows. Whoever "
+        "knows one person's, such as their own, unlocks that of few others."
     )
 
 
@@ -147,6 +148,7 @@ def _next(console: Console, store: Path, outcomes: list[Outcome]) -> None:
 
 
 if __name__ == "__main__":
+    outlive_readers()
     try:
         ended = main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("demo"))
     except ReleaseGateError as error:

@@ -43,6 +43,8 @@ from release_store.summary import reused_release
 Connection = duckdb.DuckDBPyConnection
 HINT_BLOCKED = "Run the period again."
 BEFORE_CORRECTION = "the clock was corrected since it was made"
+RESTORED_SINCE = "was restored since it was made"
+HINT_RESTORED = "To replace it all the same, run `releasegate run` with --revise REASON and --by NAME."
 HINT_ALTERED = "Restore the files, or reject the candidate and run the period again."
 _HINT_ALTERED_BLOCKED = "Restore the files, or run the period again."
 HINTS = {  # what a candidate that an act is not done to in its state needs
@@ -160,7 +162,7 @@ def _ended(con: Connection, record: CandidateRecord, decision: Decision) -> Rele
     """
     corrected = audit.corrected_since(con, "candidate.staged", record.candidate_id) is not None
     if record.state is CandidateState.STALE:
-        return _stale(record, corrected=corrected)
+        return stale(con, record)
     blocked = record.state is CandidateState.BLOCKED and decision.decision == Act.OVERRIDE
     if record.state is not CandidateState.AWAITING_APPROVAL and not blocked:
         return None
@@ -180,8 +182,9 @@ def _over(con: Connection, record: CandidateRecord) -> tuple[CandidateState, Blo
     """Return what becomes of a candidate whose time is over, and why, or None if it is not."""
     if record.expires_at is not None and utc_now() >= record.expires_at:
         return CandidateState.EXPIRED, _expired(record, f"{record.expires_at:%Y-%m-%d %H:%M}")
-    if queries.history_head(con, record.series) != record.history_head:
-        return CandidateState.STALE, _stale(record)
+    outdated = queries.history_head(con, record.series) != record.history_head
+    if outdated or queries.restored_since(con, record):
+        return CandidateState.STALE, stale(con, record)
     return None
 
 
@@ -203,13 +206,18 @@ def _expired(record: CandidateRecord, when: str) -> Blocked:
     )
 
 
-def _stale(record: CandidateRecord, *, corrected: bool = False) -> Blocked:
-    since = "the series has a new release, or the period a new candidate, since its gates ran"
-    return Blocked(
-        f"stale: {BEFORE_CORRECTION if corrected else since}",
-        where=record.candidate_id,
-        hint=f"Run `releasegate rejudge {record.candidate_id}`, and decide on the new candidate.",
+def stale(con: Connection, record: CandidateRecord) -> Blocked:
+    """Return why a candidate is judged no more, and what to run."""
+    name, hint = (
+        record.candidate_id,
+        f"Run `releasegate rejudge {record.candidate_id}`, and decide on the new candidate.",
     )
+    since = "the series has a new release, or the period a new candidate, since its gates ran"
+    if restored := queries.restored_since(con, record):
+        since, hint = f"{restored}, which it revises, {RESTORED_SINCE}", HINT_RESTORED
+    elif audit.corrected_since(con, "candidate.staged", name) is not None:
+        since = BEFORE_CORRECTION
+    return Blocked(f"stale: {since}", where=name, hint=hint)
 
 
 def _refusal(con: Connection, record: CandidateRecord, decision: Decision) -> ReleaseGateError | None:

@@ -12,7 +12,7 @@ from release_store.approval.credentials import PrivateKey, Statement, sign_text
 from release_store.canonical import utc_now
 from release_store.guarded_files import check_plain
 from release_store.permission import Act, Person, check_permission, check_typed
-from release_store.publishing.withdrawal import withdrawal_bound
+from release_store.publishing.withdrawal import release_bound
 from release_store.records import CandidateRecord, CandidateState, Release
 
 _FIELDS = {"store_id", "object", "state", "bound"}
@@ -21,7 +21,7 @@ _FIELDS = {"store_id", "object", "state", "bound"}
 def to_sign(store_id: str, candidate: CandidateRecord, release: Release | None) -> dict[str, Any]:
     """Return what a word on a candidate, or on a release, is bound to: all that is needed to sign one."""
     if release is not None:
-        bound, name, state = withdrawal_bound(release), release.release_id, str(release.state)
+        bound, name, state = release_bound(release), release.release_id, str(release.state)
     else:
         bound = {
             "candidate_digest": candidate.candidate_digest,
@@ -57,11 +57,11 @@ def read_to_sign(path: Path, name: str) -> dict[str, Any]:
 def sign_statement(document: dict[str, Any], act: str, *, by: str, reason: str, key: PrivateKey) -> str:
     """Return one line that says and proves what a person decided about what `document` tells."""
     of_release = "release_digest" in document["bound"]
-    if of_release is not (act == Act.WITHDRAW):
+    if of_release is not (act in (Act.WITHDRAW, Act.RESTORE)):
         raise UsageError(
             f"`{act}` cannot be used on a {'release' if of_release else 'candidate'}",
             where=document["object"],
-            hint="Withdraw a release; approve, reject or override a candidate.",
+            hint="Withdraw or restore a release; approve, reject or override a candidate.",
         )
     check_typed(by, reason, document["object"])
     check_permission(Act(act), Person(by, reason), document["object"])

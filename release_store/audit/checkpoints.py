@@ -7,13 +7,14 @@ between leaves what recovery puts in place.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -25,9 +26,9 @@ from release_store.audit import keys, merkle
 from release_store.audit import log as audit
 from release_store.canonical import iso, pretty_json, utc_now
 from release_store.db import queries
-from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED, RESTORED
 from release_store.protocol.seals import SEAL, SEALED
-from release_store.publishing.public_files import checkpoint_files, checkpoint_of, replace_file
+from release_store.publishing.public_files import checkpoint_file, checkpoint_of, replace_file
 from release_store.records import AuditEvent, Release
 
 Connection = duckdb.DuckDBPyConnection
@@ -41,14 +42,24 @@ _SPOKEN = (  # what people say, or are: never written without keeping it beside 
     "decision.publish",
     "candidate.approved",
     "release.withdrawn",
+    RESTORED,
     PURGED,
     CORRECTED,
     ASKED,
     ANSWERED,
 )
+_DUE = {"release.published": "", "release.taken_down": ".withdrawn", RESTORED: ".restored"}  # what follows
 LOST = "checkpoint.lost"  # the action of an event: what was kept beside the key was gone
 KEPT = "kept"  # what a store's first event says of the checkpoint beside the key; old stores say nothing
 _HINT = "Run `releasegate verify`; nothing is signed until the history is restored from a copy."
+
+
+class Due(NamedTuple):
+    """The event that a checkpoint follows, by its number and action, and the release that it is about."""
+
+    number: int
+    action: str
+    release: str
 
 
 @dataclass
@@ -101,7 +112,7 @@ def check_can_keep(root: Path) -> None:
 
 
 def sign(con: Connection, key: Ed25519PrivateKey, of: Sequence[str]) -> list[Checkpoint]:
-    """Return a checkpoint of the log as it is for each of `of`: a release's id, or `<release>.withdrawn`."""
+    """Return a checkpoint of the log as it is for each of `of`, as `expected_checkpoints` names it."""
     size, head = audit.log_head(con)
     tree = merkle.log_tree(audit.read_hashes(con))
     store_id = queries.store_info(con, "store_id")
@@ -238,19 +249,39 @@ def was_kept(con: Connection, root: Path) -> bool:
     )
 
 
-def expected_checkpoints(con: Connection) -> dict[str, int]:
+def expected_checkpoints(con: Connection) -> dict[str, Due]:
     """Return the events after which a checkpoint is written, by what it is of."""
+    found: dict[str, Due] = {}
     rows = con.execute(
-        "SELECT action, object, min(number) FROM event "
-        "WHERE action IN ('release.published', 'release.taken_down') GROUP BY ALL"
+        "SELECT number, action, object FROM event WHERE action IN (SELECT unnest(?::VARCHAR[])) "
+        "ORDER BY number",
+        [list(_DUE)],
     ).fetchall()
-    return {due_name(action, name) or "": int(number) for action, name, number in rows}
+    for number, action, name in rows:
+        note_due(found, number, action, name)
+    return found
 
 
-def due_name(action: str, name: str) -> str | None:
-    """Return what the checkpoint that follows an event is of; None where none follows."""
-    endings = {"release.published": "", "release.taken_down": ".withdrawn"}
-    return name + endings[action] if action in endings else None
+def note_due(found: dict[str, Due], number: int, action: str, name: str) -> None:
+    """Add to `found` what the checkpoint that follows an event is of, if one follows.
+
+    A release that is withdrawn again has another one, with the number of the withdrawal.
+    """
+    if action not in _DUE:
+        return
+    first = f"{name}{_DUE[action]}"
+    names = itertools.chain([first], (f"{first}-{again}" for again in itertools.count(2)))
+    found[next(of for of in names if of not in found)] = Due(number, action, name)
+
+
+def checkpoint_files(root: Path, releases: Sequence[Release], due: Mapping[str, Due]) -> dict[Path, int]:
+    """Return the checkpoints that these releases must have, with the event that each follows."""
+    series = {release.release_id: release.series for release in releases}
+    return {
+        checkpoint_file(root, series[one.release], of): one.number
+        for of, one in due.items()
+        if one.release in series
+    }
 
 
 def checkpoint_status(con: Connection, root: Path, public_key: str | None) -> CheckpointStatus:
@@ -268,13 +299,7 @@ def checkpoint_status(con: Connection, root: Path, public_key: str | None) -> Ch
             hint="Restore it from a copy.",
         )
     kept = _confirmed(con, kept, store_id)
-    events = expected_checkpoints(con)
-    wanted = {
-        path: events[checkpoint_of(path)]
-        for release in queries.releases(con)
-        for path in checkpoint_files(root, release)
-        if checkpoint_of(path) in events
-    }
+    wanted = checkpoint_files(root, queries.releases(con), expected_checkpoints(con))
     of_release = _newest(root, wanted, _of_releases(kept, store_id), store_id, public_key)
     found = CheckpointStatus(
         kept, max([*kept, *([of_release] if of_release else [])], key=_size, default=None)
@@ -368,7 +393,8 @@ def check_may_sign(con: Connection, missing: CheckpointStatus, releases: Sequenc
     if missing.kept:
         return
     last = audit.log_head(con)[0]
-    of = {checkpoint_of(path).removesuffix(".withdrawn") for path in missing.unsigned}
+    due = expected_checkpoints(con)
+    of = {due[checkpoint_of(path)].release for path in missing.unsigned}
     first = missing.newest is None and (len(releases) > 1 or max(missing.unsigned.values()) != last)
     if len(of) > 1 or first:
         raise VerificationFailed(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
 
-from release_store.audit.checkpoints import due_name
+from release_store.audit.checkpoints import Due, note_due
 from release_store.audit.log import (
     GENESIS,
     Finding,
@@ -20,8 +19,9 @@ from release_store.audit.log import (
     read_rows,
 )
 from release_store.protocol.clock import IN_ORDER, correction_error, out_of_order
-from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED, REFUSED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED, REFUSED, RESTORED
 from release_store.protocol.seals import SEAL, SEALED, seal_error
+from release_store.protocol.strict_json import read_json
 from release_store.publishing.candidate_report import REPORTED, reported_files
 from release_store.records import CandidateState, ReleaseState
 from release_store.states import follows
@@ -33,6 +33,7 @@ _WORDS = (  # what a person says, and proves
     *_DECIDED,
     "decision.publish",
     "release.withdrawn",
+    RESTORED,
     CORRECTED,
     ASKED,
     ANSWERED,
@@ -68,24 +69,24 @@ class LoggedCandidate:
 
     def staged(self) -> dict[str, Any]:
         """Return the payload of its first event."""
-        found: dict[str, Any] = json.loads(self.first)
+        found: dict[str, Any] = read_json(self.first.encode())
         return found
 
     def asked(self) -> list[str]:
         """Return the gates that were to be asked; the first stores did not log it."""
         if self.assessed is None or '"asked"' not in self.assessed:
             return []
-        return list(json.loads(self.assessed).get("asked") or [])
+        return list(read_json(self.assessed.encode()).get("asked") or [])
 
     def figures(self) -> Any:
         """Return the digest of its figures; None where none were kept."""
         if self.assessed is None or '"figures"' not in self.assessed:
             return None
-        return json.loads(self.assessed).get("figures")
+        return read_json(self.assessed.encode()).get("figures")
 
     def gates(self) -> Any:
         """Return the gate results of its last assessment."""
-        return json.loads(self.assessed).get("gates") if self.assessed is not None else []
+        return read_json(self.assessed.encode()).get("gates") if self.assessed is not None else []
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class LoggedRelease:
 
     def publications(self) -> list[dict[str, Any]]:
         """Return the payload of every event that published it."""
-        return [json.loads(text) for text in self.published]
+        return [read_json(text.encode()) for text in self.published]
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class ReplayedLog:
     started: set[str] = field(default_factory=set)
     reports: dict[str, LoggedReport] = field(default_factory=dict)  # that was written last, by candidate
     purged: dict[str, Any] = field(default_factory=dict)  # what lost its rows, and in which state it was then
-    announced: dict[str, int] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
+    announced: dict[str, Due] = field(default_factory=dict)  # events that a checkpoint follows, by its `of`
     counted_since: int | None = None  # the first event by which it is said how many people must agree
     sealed: set[int] = field(default_factory=set)  # events that a seal follows
     sealed_since: int | None = None  # the first event after which assessments and publications are sealed
@@ -260,8 +261,7 @@ def _note(log: ReplayedLog, row: tuple[Any, ...], payload: dict[str, Any]) -> No
         log.people.append(payload)
     if action == "publication.started":
         log.started.add(str(payload.get("release")))
-    if of := due_name(action, subject):
-        log.announced.setdefault(of, number)
+    note_due(log.announced, number, action, subject)
     _note_release(log, row, payload)
 
 

@@ -455,18 +455,20 @@ def _stand_in(con: duckdb.DuckDBPyConnection, present: int, newest: int) -> None
 
     Without their triggers, as nobody writes to them; a column that one of its tables lacks is NULL.
     """
+    lacking: dict[str, str] = {}
     for number in range(present + 1, newest + 1):
         for statement in duckdb.extract_statements(_MIGRATIONS[number][1]):
             sql = statement.query.strip()
             if "CREATE TRIGGER" in sql:
                 continue
             added = _ADDED_COLUMN.search(sql)
-            if added and not _is_temporary(con, added[1]):
+            if added and (added[1] in lacking or not _is_temporary(con, added[1])):
                 table, column, kind = added.groups()
+                lacking[table] = f"{lacking.get(table, '')}, NULL::{kind} AS {column}"
                 (kept,) = con.execute("SELECT current_database()").fetchone() or ("",)
                 sql = (
-                    f"CREATE TEMP VIEW {table} AS "
-                    f'SELECT *, NULL::{kind} AS {column} FROM "{kept}".main.{table}'
+                    f"CREATE OR REPLACE TEMP VIEW {table} AS "
+                    f'SELECT *{lacking[table]} FROM "{kept}".main.{table}'
                 )
             con.execute(sql.replace("CREATE TABLE", "CREATE TEMP TABLE"))
 

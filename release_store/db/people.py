@@ -25,7 +25,8 @@ from release_store.records import CandidateState, PeopleInCommon, PersonHashes
 
 Connection = duckdb.DuckDBPyConnection
 Statement = dict[str, Any]
-_Rows = tuple[str, list[str], list[int | None]]  # a candidate, and the hash and the class of each row
+# A candidate, and the hash, the class and the hash of the canonical key of each row.
+_Rows = tuple[str, list[str], list[int | None], list[str | None]]
 
 TABLES = ("person_key", "person_hash", "person_values")
 WITHOUT_PEOPLE = frozenset({CandidateState.REJECTED, CandidateState.FAILED})
@@ -41,11 +42,17 @@ def write_people(con: Connection, candidate_id: str, people: PersonHashes) -> No
 
     con.execute("INSERT INTO person_key VALUES (?, ?)", [candidate_id, people.fingerprint])
     classes = people.classes if people.classes is not None else [None] * len(people.hashes)
-    columns = {"person": pd.Series(people.hashes, dtype=object), "class": pd.array(classes, dtype="Int32")}
+    columns = {
+        "person": pd.Series(people.hashes, dtype=object),
+        "class": pd.array(classes, dtype="Int32"),
+        "canonical": pd.Series(people.canonical or [None] * len(people.hashes), dtype=object),
+    }
     con.register("incoming", pd.DataFrame(columns))
     try:
         con.execute(
-            "INSERT INTO person_hash SELECT ?, person::VARCHAR, class::INTEGER FROM incoming", [candidate_id]
+            "INSERT INTO person_hash "
+            "SELECT ?, person::VARCHAR, class::INTEGER, canonical::VARCHAR FROM incoming",
+            [candidate_id],
         )
     finally:
         con.unregister("incoming")
@@ -61,13 +68,14 @@ def read_people(con: Connection, candidate_id: str, log: ReplayedLog | None = No
     rows = list(_rows(con, [candidate_id]))
     if _publishable(con, candidate_id, rows, log) is None:
         return None
-    _, hashes, classes = rows[0] if rows else ("", [], [])
+    _, hashes, classes, canonical = rows[0] if rows else ("", [], [], [])
     sealed = con.execute("SELECT sealed FROM person_values WHERE candidate_id = ?", [candidate_id]).fetchone()
     return PersonHashes(
         _fingerprints(con)[candidate_id],
         tuple(hashes),
         tuple(one for one in classes if one is not None) if None not in classes else None,
         None if sealed is None else bytes(sealed[0]),
+        tuple(canonical) if any(canonical) else (),
     )
 
 
@@ -205,9 +213,14 @@ def _statements(con: Connection, candidate_ids: Sequence[str], rows: Iterable[_R
     found: dict[str, Statement] = {
         name: {"key": key, "n": 0, "digest": _NOBODY} for name, key in fingerprints
     }
-    for name, people, classes in rows:
+    for name, people, classes, canonical in rows:
         n = sum(map(ne, people, people[1:])) + 1  # equal ones are beside each other
-        found[name] = {"key": None, **found.get(name, {}), "n": n, "digest": _digest(people, classes)}
+        found[name] = {
+            "key": None,
+            **found.get(name, {}),
+            "n": n,
+            "digest": _digest(people, classes, canonical),
+        }
     for name, digest in con.execute(
         "SELECT candidate_id, system.main.sha256(sealed) FROM person_values "
         "WHERE candidate_id IN (SELECT unnest(?::VARCHAR[]))",
@@ -217,13 +230,16 @@ def _statements(con: Connection, candidate_ids: Sequence[str], rows: Iterable[_R
     return found
 
 
-def _digest(people: Sequence[str], classes: Sequence[int | None]) -> str:
-    """Return the digest of the digests of rows; of one that was kept before classes were, as it was then."""
+def _digest(people: Sequence[str], classes: Sequence[int | None], canonical: Sequence[str | None]) -> str:
+    """Return the digest of the digests of rows; what a row does not have is left out, as it was before."""
     digest = sha256()
     for start in range(0, len(people), _LINES_AT_ONCE):
         piece = slice(start, start + _LINES_AT_ONCE)
-        pairs = zip(people[piece], classes[piece], strict=True)
-        lines = [one if number is None else f"{one} {number}" for one, number in pairs]
+        triples = zip(people[piece], classes[piece], canonical[piece], strict=True)
+        lines = [
+            (one if number is None else f"{one} {number}") + (f" {form}" if form is not None else "")
+            for one, number, form in triples
+        ]
         digest.update("".join([sha256(line.encode()).hexdigest() for line in lines]).encode())
     return digest.hexdigest()
 
@@ -232,14 +248,14 @@ def _rows(con: Connection, candidate_ids: Sequence[str]) -> Iterator[_Rows]:
     """Yield the candidates that have hashes with these and their classes, in the order of both."""
     for counts in _pieces(con, candidate_ids):
         found: dict[str, Any] = con.execute(
-            "SELECT person, class FROM person_hash WHERE candidate_id IN (SELECT unnest(?::VARCHAR[])) "
-            "ORDER BY candidate_id, person, class",
+            "SELECT person, class, canonical FROM person_hash WHERE candidate_id IN "
+            "(SELECT unnest(?::VARCHAR[])) ORDER BY candidate_id, person, class, canonical",
             [list(counts)],
         ).fetchnumpy()
-        people, classes = found["person"].tolist(), found["class"].tolist()
+        people, classes, canonical = (found[name].tolist() for name in ("person", "class", "canonical"))
         ends = [*accumulate(counts.values())]
         for name, start, end in zip(counts, [0, *ends], ends, strict=False):
-            yield name, people[start:end], classes[start:end]
+            yield name, people[start:end], classes[start:end], canonical[start:end]
 
 
 def _pieces(con: Connection, candidate_ids: Sequence[str]) -> Iterator[dict[str, int]]:

@@ -16,7 +16,7 @@ from policy.period import spellings
 from release_store.audit.log import canonical_payload, purged_in, read_events_of
 from release_store.canonical import digest_of, iso, tree_digest
 from release_store.permission import Act
-from release_store.protocol.names import PURGED
+from release_store.protocol.names import PURGED, RESTORED
 from release_store.records import (
     AuditEvent,
     CandidateRecord,
@@ -347,10 +347,28 @@ def last_release_of(con: Connection, series: str, period: str) -> Release | None
     return _releases(con, [found])[0] if found else None
 
 
-def withdrawn_releases(con: Connection) -> set[str]:
-    """Return the withdrawn releases that have left the public place, as the log says."""
-    rows = con.execute("SELECT object FROM event WHERE action = 'release.taken_down'").fetchall()
-    return {name for (name,) in rows}
+def taken_down(con: Connection) -> set[str]:
+    """Return the releases that have left the public place since they were last withdrawn, by the log."""
+    rows = con.execute(
+        "SELECT object, action FROM event WHERE action IN ('release.withdrawn', 'release.taken_down') "
+        "ORDER BY number"
+    ).fetchall()
+    return {name for name, action in dict(rows).items() if action == "release.taken_down"}
+
+
+def restored_releases(con: Connection) -> set[str]:
+    """Return the releases that were withdrawn and restored, by the log; they may be withdrawn again."""
+    return {one.object for one in read_events_of(con, [RESTORED])}
+
+
+def restored_since(con: Connection, record: CandidateRecord) -> str:
+    """Return the release that a candidate revises, if it was restored after that was staged, else ""."""
+    revised = record.summary.revision.of if record.summary.revision else ""
+    restored = [one.number for one in read_events_of(con, [RESTORED]) if one.object == revised]
+    if not restored:
+        return ""
+    made = [one for one in read_events_of(con, ["candidate.staged"]) if one.object == record.candidate_id]
+    return revised if any(one.number < restored[-1] for one in made) else ""
 
 
 def purged(con: Connection, series: str | None = None) -> dict[str, AuditEvent]:

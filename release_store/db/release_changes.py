@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from policy.errors import Blocked, StoreError
 from release_store.approval.admission import admission_errors
-from release_store.approval.decisions import BEFORE_CORRECTION
+from release_store.approval.decisions import BEFORE_CORRECTION, stale
 from release_store.audit import log as audit
 from release_store.audit.checkpoints import seal
 from release_store.canonical import canonical_json, iso, plain, sha256_hex, utc_now
@@ -72,7 +72,7 @@ def start_publication(
     it before anything is kept.
     """
     record = queries.candidate(con, candidate_id)
-    _check_admitted(con, candidate_id, record.state)
+    _check_admitted(con, record)
     outdated = queries.history_head(con, record.series) != record.history_head
     if outdated or audit.corrected_since(con, "candidate.staged", candidate_id):
         finding = "the series has a new release since its gates ran" if outdated else BEFORE_CORRECTION
@@ -133,15 +133,10 @@ def _check_revision(con: Connection, record: CandidateRecord) -> None:
         )
 
 
-def _check_admitted(con: Connection, candidate_id: str, state: CandidateState) -> None:
+def _check_admitted(con: Connection, record: CandidateRecord) -> None:
+    candidate_id, state = record.candidate_id, record.state
     if state is CandidateState.STALE:
-        corrected = audit.corrected_since(con, "candidate.staged", candidate_id) is not None
-        since = "the series has a new release, or the period a new candidate, since then"
-        raise Blocked(
-            f"stale: {BEFORE_CORRECTION if corrected else since}",
-            where=candidate_id,
-            hint=f"Run `releasegate rejudge {candidate_id}`.",
-        )
+        raise stale(con, record)
     if not may(Act.PUBLISH, state):
         raise StoreError(
             f"is {state}, and only an approved candidate is published",

@@ -26,8 +26,7 @@ from release_store.protocol.names import (
     RELEASE,
 )
 from release_store.protocol.overrides import files_as_judged, override_mark_error
-from release_store.protocol.person_names import normalize_name
-from release_store.protocol.proofs import PROVEN, is_by, one_person, proof_error
+from release_store.protocol.proofs import PROVEN, one_person, proof_error
 from release_store.protocol.questions import question_errors
 from release_store.protocol.strict_json import (
     json_digest,
@@ -250,7 +249,7 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
     if any(one_person(one, other) for one, other in itertools.combinations(decisions, 2)):
         yield Finding("decisions", "one person decided twice")
     staged = bundle.event("candidate.staged", bundle.candidate)
-    maker = normalize_name(staged["actor"])
+    maker = {"actor": staged["actor"], "payload": {"proof": staged["payload"].get("maker")}}
     candidates = {bundle.candidate, *bundle.predecessors()}
     for one in bundle.all_decisions():
         if one["object"] not in candidates:
@@ -261,10 +260,11 @@ def _check_decisions(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(where, "is a rejection of the published candidate")
         if said["by"] != one["actor"]:
             yield Finding(where, "names somebody other than its actor")
-        if normalize_name(one["actor"]) == maker or is_by(said.get("proof"), staged["payload"].get("maker")):
-            yield Finding(where, "is a decision by the person who made the release")
         if not all(same(said[name], manifest[name]) for name in BINDING):
             yield Finding(where, "is a decision about other files, another policy or another history")
+    for one in (*decisions, *bundle.restorations()):
+        if one_person(one, maker):
+            yield Finding(f"event {one['number']}", "is a decision by the person who made the release")
 
 
 def _check_proofs(bundle: Bundle) -> Iterator[Finding]:

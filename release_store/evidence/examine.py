@@ -70,6 +70,10 @@ def _describe(bundle: Bundle, report: Report) -> None:
     state = bundle.proven_state()
     if state != "published":
         report.notes.append(f"{release} was published, and is {state} now")
+    report.notes += [
+        f"event {event['number']}: {event['actor']} restored it after a withdrawal"
+        for event in bundle.restorations()
+    ]
     if bundle.left_out:
         report.notes.append(
             f"not in the bundle, so not looked at: {', '.join(bundle.left_out)}; their digests are in the log"

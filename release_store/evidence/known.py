@@ -18,6 +18,7 @@ from release_store.protocol.names import README, SCRIPT
 # SHA-256 of each script that an earlier releasegate wrote. The script of this one compares itself.
 EARLIER_SCRIPTS = frozenset(
     {
+        "83e1e60485af4d0dce4148434a506b3f1e791a8690b91fdc3beac8b106bc4ed8",
         "fec22e134d29ef21b6e4e2be982bc43c43cf19151cfe5b830157d643d367c466",
         "ef4ff50c83c19ca116051b49970c1a1459c595085b1bd11facb7a824137e931c",
         "60dc98feac3e70199ec14926089a62ce69e8dbc8c3459d4ef2a545891a7f329b",
@@ -53,6 +54,7 @@ EARLIER_SCRIPTS = frozenset(
         "49d4c4faf0141d3367b9ff2bea6a52e34e9c2e9c97dca3f69b70eb1fd4fd24cb",
         "ff267965b94a0e0725117dae1d05f4eee4ebab65ffc49f71c8c7821bfe36a97b",
         "d5434807f24ae20d8282342643b28d93bcc2c09736886f5e78a25f15342095aa",
+        "2fd51bff3c1f650b2c4943eae5c1ee2ecdc18197becf245f9b25095722008a3c",
     }
 )
 # The same of each README from its third line on: the first two name the release.

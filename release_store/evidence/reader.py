@@ -29,6 +29,7 @@ from release_store.protocol.names import (
     PUBLIC_KEY,
     README,
     RELEASE,
+    RESTORED,
     SCRIPT,
     WITHOUT_ROWS,
 )
@@ -45,7 +46,7 @@ from release_store.protocol.strict_json import (
 )
 
 _OWN = frozenset({README, SCRIPT, EVIDENCE, CHECKPOINT, NEWEST, PUBLIC_KEY, POLICY})
-_SIGNED_ACTIONS = ("decision.publish", "release.withdrawn", CORRECTED, ASKED, ANSWERED)
+_SIGNED_ACTIONS = ("decision.publish", "release.withdrawn", RESTORED, CORRECTED, ASKED, ANSWERED)
 _OVERRIDABLE = ("fail", "unknown")
 
 
@@ -105,6 +106,10 @@ class Bundle:
     def all_decisions(self) -> list[dict[str, Any]]:
         """Return the accepted decisions on the candidate, and on those whose files were judged before it."""
         return [one for one in self.events if one["action"] in DECISIONS]
+
+    def restorations(self) -> list[dict[str, Any]]:
+        """Return the events by which people let the release be public again."""
+        return [one for one in self.events if one["action"] == RESTORED and one["object"] == self.release]
 
     def proven_state(self) -> str:
         """Return how the release stands by the last event that a checkpoint signs."""

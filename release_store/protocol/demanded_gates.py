@@ -24,6 +24,7 @@ LIMITED_GATES = (
     "k_map",
     "population_uniqueness",
     "delta_presence",
+    "known",
     "ncp",
     "suppression",
     "unique",

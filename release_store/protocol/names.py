@@ -12,6 +12,7 @@ REPORT = "report.html"  # of a release: made when it is published, and no file t
 CORRECTED = "clock.corrected"
 REFUSED = "decision.refused"  # somebody's word: it changes nothing
 PURGED = "series.purged"  # the rows of what ended in a series are gone
+RESTORED = "release.restored"  # a release that was withdrawn is public again
 ASKED, ANSWERED = "question.asked", "question.answered"  # about a candidate that awaits approval
 EVENT_FIELDS = ("number", "at", "actor", "action", "object", "reason", "payload", "previous")
 BINDING = ("candidate_digest", "policy_digest", "history_head")

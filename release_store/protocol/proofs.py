@@ -7,7 +7,7 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 
 from release_store.protocol.ed25519 import verify_signature
-from release_store.protocol.names import ANSWERED, ASKED, BINDING, CORRECTED, PURGED
+from release_store.protocol.names import ANSWERED, ASKED, BINDING, CORRECTED, PURGED, RESTORED
 from release_store.protocol.person_names import normalize_name
 from release_store.protocol.strict_json import canonical, json_digest, json_list, json_text, optional_object
 
@@ -18,6 +18,7 @@ ROLES_OF_ACTS = {  # one of them is needed for the act
     "reject": {"approver"},
     "publish": {"approver"},
     "withdraw": {"admin", "approver"},
+    "restore": {"approver"},
     "override": {"admin"},
     "correct the clock": {"admin"},
     "ask": {"approver"},
@@ -26,6 +27,7 @@ ROLES_OF_ACTS = {  # one of them is needed for the act
 }
 _ACTS = {  # others are named by their act
     "release.withdrawn": "withdraw",
+    RESTORED: "restore",
     CORRECTED: "correct the clock",
     ASKED: "ask",
     ANSWERED: "answer",

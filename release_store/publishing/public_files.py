@@ -42,13 +42,13 @@ def release_folder(root: Path, series: str, release_id: str) -> Path:
     return series_folder(root, series) / release_id
 
 
-def checkpoint_file(root: Path, series: str, release_id: str) -> Path:
-    """Return the signed checkpoint beside a release."""
-    return series_folder(root, series) / f"{release_id}.checkpoint.json"
+def checkpoint_file(root: Path, series: str, of: str) -> Path:
+    """Return the signed checkpoint beside a release: `of` is its id, or what `checkpoint_of` returns."""
+    return series_folder(root, series) / f"{of}.checkpoint.json"
 
 
 def checkpoint_of(path: Path) -> str:
-    """Return what the checkpoint in a file is of: a release's id, or `<release>.withdrawn`."""
+    """Return what the checkpoint in a file is of: the name before its ending, which begins with a release."""
     return path.name.removesuffix(".checkpoint.json")
 
 
@@ -62,21 +62,9 @@ def tombstone_file(root: Path, series: str, release_id: str) -> Path:
     return series_folder(root, series) / f"{release_id}.withdrawn.json"
 
 
-def withdrawal_checkpoint_file(root: Path, series: str, release_id: str) -> Path:
-    """Return the signed checkpoint of a release's withdrawal."""
-    return series_folder(root, series) / f"{release_id}.withdrawn.checkpoint.json"
-
-
 def superseded_file(root: Path, series: str, release_id: str) -> Path:
     """Return what stands beside a superseded release, and names its successor."""
     return series_folder(root, series) / f"{release_id}.superseded.json"
-
-
-def checkpoint_files(root: Path, release: Release) -> list[Path]:
-    """Return the checkpoints that a release must have: one of its publication, one of its withdrawal."""
-    names = (root, release.series, release.release_id)
-    withdrawn = release.state is ReleaseState.WITHDRAWN
-    return [checkpoint_file(*names), *([withdrawal_checkpoint_file(*names)] if withdrawn else [])]
 
 
 def kept_folder(root: Path, release: Release) -> Path:
@@ -230,7 +218,7 @@ def _make_room(path: Path, beside: Path, kind: str) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder that was never public; it need not be there."""
+    """Remove a folder; it need not be there."""
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(folder)
 

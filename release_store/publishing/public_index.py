@@ -21,7 +21,9 @@ from release_store.audit.checkpoints import (
     check_goes_on,
     check_kept,
     check_may_sign,
+    checkpoint_files,
     checkpoint_status,
+    expected_checkpoints,
     keep,
     kept_file,
     sign,
@@ -33,7 +35,6 @@ from release_store.own_places import LATEST
 from release_store.publishing.public_files import (
     CATALOG,
     MANIFEST,
-    checkpoint_files,
     checkpoint_of,
     replace_file,
     replace_link,
@@ -96,7 +97,8 @@ def announcements_missing(store: ReleaseStore, series: str) -> list[Path]:
     A checkpoint that was lost is not among them: it is never signed anew.
     """
     releases = store.releases(series)
-    own = [path for release in releases for path in checkpoint_files(store.root, release)]
+    with connect(store.root) as con:
+        own = checkpoint_files(store.root, releases, expected_checkpoints(con))
     missing: list[Path] = []
     if not all(map(os.path.lexists, own)):
         with connect(store.root) as con:

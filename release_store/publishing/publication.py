@@ -49,6 +49,7 @@ from release_store.publishing.public_index import (
 )
 from release_store.publishing.purge import settle_purges, unsettled_purges
 from release_store.publishing.recovery import leftovers, settle_leftovers
+from release_store.publishing.restoration import settle_restorations, unsettled_restorations
 from release_store.publishing.withdrawal import settle_withdrawals, unsettled_withdrawals
 from release_store.records import CandidateState, EquivalenceClasses, Release
 from release_store.store import ReleaseStore, SeriesInUse
@@ -129,22 +130,18 @@ def publish(
 
 
 def recover(store: ReleaseStore, *, timeout: float = 0.0) -> list[str]:
-    """Finish or undo what interrupted publications, withdrawals and purges left, and say so in a line each.
+    """Finish or undo what interrupted acts left, and say so in a line each.
 
     A series whose lock another process holds, for `timeout` seconds at least, is left alone: whoever holds
     it is alive and settles its own, and what is left after that the next to come settles. What a run left
     that died before its publication is ended.
     Raises VerificationFailed where the log does not continue the newest checkpoint: nothing is signed; and
-    where rows ask for a withdrawal or a purge that does not follow from the log.
+    where rows ask for a withdrawal, a restoration or a purge that does not follow from the log.
     """
     check_log(store)
     said = _remove_foreign_log(store) + settle_leftovers(store)
     for series in _series_names(store):
-        begun = (
-            _unfinished(store, series)
-            or unsettled_withdrawals(store, series)
-            or unsettled_purges(store, series)
-        )
+        begun = _unfinished(store, series) or _half_done(store, series)
         if not begun and not announcements_missing(store, series):
             continue
         try:
@@ -170,10 +167,11 @@ def _remove_foreign_log(store: ReleaseStore) -> list[str]:
 
 
 def _settle_series(store: ReleaseStore, series: str) -> list[str]:
-    if unsettled_withdrawals(store, series) or unsettled_purges(store, series):
-        store.check_rows(series)  # nothing is taken down or removed because a row says so
+    if _half_done(store, series):
+        store.check_rows(series)  # nothing is taken down, made public or removed because a row says so
     said = _recover_series(store, series)
     said += settle_withdrawals(store, series)
+    said += settle_restorations(store, series)
     said += settle_purges(store, series)
     missing = announcements_missing(store, series)
     if missing:
@@ -194,6 +192,15 @@ def _settle_series(store: ReleaseStore, series: str) -> list[str]:
     return said
 
 
+def _half_done(store: ReleaseStore, series: str) -> bool:
+    """Tell whether a withdrawal, a restoration or a purge of a series was interrupted."""
+    return bool(
+        unsettled_withdrawals(store, series)
+        or unsettled_restorations(store, series)
+        or unsettled_purges(store, series)
+    )
+
+
 def unsettled(store: ReleaseStore) -> list[str]:
     """Return what `recover` would settle, in one line each; nothing is changed."""
     with connect(store.root) as con:
@@ -204,6 +211,8 @@ def unsettled(store: ReleaseStore) -> list[str]:
         left += [f"{one.candidate_id}: its publication was interrupted" for one in _unfinished(store, series)]
         withdrawn = unsettled_withdrawals(store, series)
         left += [f"{one.release_id}: is withdrawn, but was not taken down" for one in withdrawn]
+        restored = unsettled_restorations(store, series)
+        left += [f"{one.release_id}: is restored, but was not put back" for one in restored]
         left += [f"{name}: is purged, but its rows are there" for name in unsettled_purges(store, series)]
         missing = announcements_missing(store, series)
         left += [f"{path.relative_to(store.root)}: is missing or out of date" for path in missing]

@@ -12,12 +12,12 @@ from policy.errors import ReleaseGateError, UsageError, VerificationFailed
 from policy.plain_file import not_read, read_bytes
 from policy.text import number_of
 from release_store.audit import keys
-from release_store.audit.checkpoints import check_kept, kept_file, read_kept, was_kept
+from release_store.audit.checkpoints import check_kept, checkpoint_files, kept_file, read_kept, was_kept
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
 from release_store.guarded_files import read_plain
 from release_store.protocol.ed25519 import is_public_key
-from release_store.publishing.public_files import checkpoint_files, checkpoint_of
+from release_store.publishing.public_files import checkpoint_of
 from release_store.records import Release
 from release_store.verification.view import VerificationContext
 
@@ -26,12 +26,12 @@ MISSING = "is missing"
 
 def check_checkpoints(view: VerificationContext, releases: list[Release]) -> list[Finding]:
     """Every checkpoint holds for the log as it is, and is the one of the release that it lies beside."""
-    wanted = {path for release in releases for path in checkpoint_files(view.root, release)}
+    wanted = checkpoint_files(view.root, releases, view.log.announced)
     findings = []
     newest = 0
     seen: dict[str, Path] = {}
     present = (view.root / "releases").glob(f"{view.series or '*'}/*.checkpoint.json")
-    for path in sorted(wanted | set(present)):
+    for path in sorted(wanted.keys() | set(present)):
         size, wrong, found = _checkpoint(view, path)
         newest = max(newest, size)
         if not wrong:
@@ -52,7 +52,8 @@ def _misplaced(view: VerificationContext, path: Path, found: dict[str, Any]) -> 
     """
     if found.get("of", checkpoint_of(path)) != checkpoint_of(path):
         return ["belongs to another release"]
-    if int(found["size"]) < view.log.announced.get(checkpoint_of(path), 0):
+    due = view.log.announced.get(checkpoint_of(path))
+    if due is not None and int(found["size"]) < due.number:
         return ["is older than its release"]
     return []
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from release_store.audit.log import Finding
 from release_store.audit.replay import LoggedDecision
-from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, PURGED, RESTORED
 from release_store.protocol.proofs import PROVEN, one_person, proof_error
 from release_store.protocol.questions import question_errors
 from release_store.verification.view import VerificationContext
@@ -55,9 +55,11 @@ def _own_names(view: VerificationContext) -> set[str] | None:
 def _twice(name: str, words: Sequence[LoggedDecision]) -> Iterator[Finding]:
     """One person decides once; who publishes what was interrupted may be anybody who approves.
 
-    The clock may be wrong, and corrected, more than once; so may a series be purged.
+    The clock may be wrong, and corrected, more than once; a series may be purged, and a release withdrawn and
+    restored, as often.
     """
-    repeated = ("decision.publish", CORRECTED, ASKED, ANSWERED, PURGED)  # by one person too
+    # By one person too.
+    repeated = ("decision.publish", "release.withdrawn", RESTORED, CORRECTED, ASKED, ANSWERED, PURGED)
     decided = [word for word in words if word.action not in repeated]
     for one, other in combinations(decided, 2):
         if one_person(vars(one), vars(other)):

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from release_store.audit.checkpoints import checkpoint_files
 from release_store.audit.log import Finding
 from release_store.canonical import pretty_json
 from release_store.db import queries
 from release_store.own_places import LATEST
 from release_store.publishing.public_files import (
     CATALOG,
-    checkpoint_files,
     content_error,
     series_folder,
 )
@@ -64,7 +64,7 @@ def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Find
     top = view.root / "releases"
     known = {release.release_id for release in releases if release.state is not ReleaseState.WITHDRAWN}
     gone = {release.release_id for release in releases} - known
-    checkpoints = {path for release in releases for path in checkpoint_files(view.root, release)}
+    checkpoints = set(checkpoint_files(view.root, releases, view.log.announced))
     all_series = {record.series for record in queries.candidates(view.con)}
     for entry in _entries(top):
         if entry.name == CATALOG or (entry.name in all_series and view.series not in (None, entry.name)):
@@ -102,17 +102,21 @@ def _of_series(
 def _hidden(view: VerificationContext, name: str) -> str:
     """Tell a file or folder that was about to take its name from one that is nothing of the store's."""
     whole = name.removesuffix(".partial").removesuffix(".new").removesuffix(".json")
-    release_id = whole
-    for ending in (".checkpoint", ".withdrawn", ".superseded"):
-        release_id = release_id.removesuffix(ending)
-    return _LEFT if whole == LATEST or release_id in view.log.started else _STRANGE
+    of = whole.removesuffix(".checkpoint")
+    release_id = of.removesuffix(".withdrawn").removesuffix(".superseded")
+    known = whole == LATEST or of in view.log.announced or release_id in view.log.started
+    return _LEFT if known else _STRANGE
 
 
 def _withdrawn(root: Path, releases: list[Release]) -> Iterator[Finding]:
-    """Below `withdrawn` a folder a series; what is in it and of no release `check_withdrawals` tells."""
+    """Below `withdrawn` a folder a series; what is in it and of no release `check_withdrawals` tells.
+
+    The folder stays when a release is restored.
+    """
     gone = {(one.series, one.release_id) for one in releases if one.state is ReleaseState.WITHDRAWN}
+    all_series = {one.series for one in releases}
     for entry in _entries(root / "withdrawn"):
-        if entry.name not in {series for series, _ in gone} or not _is_folder(entry):
+        if entry.name not in all_series or not _is_folder(entry):
             yield Finding(f"withdrawn/{entry.name}", _STRANGE)
             continue
         for inner in _entries(entry):

@@ -25,7 +25,7 @@ from release_store.publishing.public_files import (
     kept_folder,
     without_rows,
 )
-from release_store.records import CandidateRecord, CandidateState, Release
+from release_store.records import CandidateRecord, CandidateState, Release, ReleaseState
 from release_store.verification.view import Batch, VerificationContext, batches, run_check, same
 
 _PUBLISHED_LATER = ("number", "published_at")  # not in the events of the first stores
@@ -93,7 +93,8 @@ def _files(view: VerificationContext, release: Release) -> list[Finding]:
     folder = kept_folder(view.root, release)
     if not folder.is_dir():
         return [Finding(name, "its folder of published files is missing")]
-    files = without_rows(release) if name in view.log.purged else release.files
+    purged = name in view.log.purged and release.state is ReleaseState.WITHDRAWN
+    files = without_rows(release) if purged else release.files
     findings = [Finding(f"{name}/{file}", what) for file, what in file_errors(folder, files).items()]
     return findings + foreign_files(view, release)
 

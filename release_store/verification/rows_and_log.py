@@ -26,6 +26,7 @@ from release_store.verification.checkpoints import check_goes_on_from_kept
 from release_store.verification.inputs import check_inputs
 from release_store.verification.proofs import check_decision_proofs
 from release_store.verification.releases import check_admissions, check_release_rows
+from release_store.verification.restorations import check_restorations
 from release_store.verification.rows import check_rows
 from release_store.verification.view import VerificationContext, run_check
 
@@ -188,4 +189,5 @@ ROW_CHECKS: dict[str, Callable[[VerificationContext], list[Finding]]] = {
     "figures": _figures,
     "hashes of people": _people,
     "releases": _releases,
+    "restorations": check_restorations,
 }

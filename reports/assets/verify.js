@@ -18,7 +18,8 @@ const [CORRECTED, KEPT] = ["clock.corrected", "the checkpoint that was given"];
 const ACTS = new Map(Object.entries({ // by its event: what a person does, and roles of which one is needed
   "decision.approve": ["approve", "approver"], "decision.reject": ["reject", "approver"],
   "decision.override": ["override", "admin"], "decision.publish": ["publish", "approver"],
-  "release.withdrawn": ["withdraw", "admin", "approver"], "clock.corrected": ["correct the clock", "admin"],
+  "release.withdrawn": ["withdraw", "admin", "approver"], "release.restored": ["restore", "approver"],
+  "clock.corrected": ["correct the clock", "admin"],
   "question.asked": ["ask", "approver"], "question.answered": ["answer", "operator"],
 }));
 const [OVERRIDABLE, OVERRIDES_NEEDED] = [["fail", "unknown"], 2];
@@ -228,6 +229,7 @@ class Bundle {
   constructor(read) { Object.assign(this, read); }
 
   of(...actions) { return this.events.filter((one) => actions.includes(one.action)); }
+  restorations() { return this.of("release.restored").filter((one) => one.object === this.release); }
   assessed() { return this.event("candidate.assessed", this.candidate).payload; }
   /** Return the accepted decisions on the candidate; `of(...DECIDED)` are those on earlier ones too. */
   decisions(...actions) { return this.of(...actions).filter((one) => one.object === this.candidate); }
@@ -556,10 +558,12 @@ function* checkDecisions(bundle) {
     const accepts = action !== "decision.reject" && action === `decision.${text(payload.decision)}`;
     yield [where, "is a rejection of the published candidate", !accepts];
     yield [where, "names somebody other than its actor", payload.by !== actor];
-    const own = onePerson(one, { actor: by, payload: { proof } });
-    yield [where, "is a decision by the person who made the release", own];
     const bound = same(pick(payload, BINDING), pick(manifest, BINDING));
     yield [where, "is a decision about other files, another policy or another history", !bound];
+  }
+  for (const one of [...decided, ...bundle.restorations()]) {
+    const own = onePerson(one, { actor: by, payload: { proof } });
+    yield [`event ${one.number}`, "is a decision by the person who made the release", own];
   }
 }
 
@@ -689,6 +693,9 @@ function* describe(bundle, report) {
   const state = bundle.state();
   yield [EVIDENCE, "no event says how the release stands", typeof state !== "string"];
   if (state !== "published") notes.push(`${release} was published, and is ${state} now`);
+  for (const { number, actor } of bundle.restorations()) {
+    notes.push(`event ${number}: ${actor} restored it after a withdrawal`);
+  }
   if (bundle.leftOut.length) {
     const names = bundle.leftOut.toSorted().join(", ");
     notes.push(`not in the bundle, so not looked at: ${names}; their digests are in the log`);

@@ -15,6 +15,7 @@ from release_store.audit import log as audit
 from release_store.audit.log import Finding
 from release_store.db.connection import connect
 from release_store.evidence.bundle import write_evidence
+from release_store.protocol.names import RESTORED
 from release_store.publishing.manifest import software_versions
 from release_store.records import CandidateRecord, Release
 from release_store.snapshot import StoreSnapshot
@@ -288,10 +289,10 @@ class _Site:
         raise AssertionError("the last leaf has no sheet")
 
     def _ended(self, leaf: ReleasePage) -> list[tuple[str, str, str, str, tuple[str, str] | None]]:
-        """Return who ended a release, when and why, and what came in its place."""
+        """Return who ended or restored a release, when and why, and what came in its place."""
         found = []
         for event in leaf.events:
-            if event.action in ("release.superseded", "release.withdrawn"):
+            if event.action in ("release.superseded", "release.withdrawn", RESTORED):
                 word = event.action.partition(".")[2]
                 successor = self.stories.successors.get(event.object, "") if word == "superseded" else ""
                 link = self._link(successor) if successor in self.places.pages else None

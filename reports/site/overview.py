@@ -118,7 +118,7 @@ def _input(entry: Entry) -> LabelledLink:
 def _withdrawn(places: Places, release: Release, stories: Timeline) -> LabelledLink:
     """Return when a release was withdrawn, by whom and why, as the log has it."""
     events = stories.events.get(release.candidate_id, ())
-    for event in events:
+    for event in reversed(events):
         if event.action == "release.withdrawn":
             named = _release(places, release, f"by {event.actor}: {event.reason}")
             return replace(named, at=event.at)

@@ -15,16 +15,17 @@ import duckdb
 from policy.errors import VerificationFailed
 from policy.plain_file import read_bytes
 from release_store.approval.decisions import decision_document
+from release_store.audit.checkpoints import Due, note_due
 from release_store.canonical import iso
+from release_store.protocol.names import RESTORED
 from release_store.publishing.public_files import (
     MANIFEST,
     candidate_folder,
     checkpoint_file,
     differing_files,
     kept_folder,
-    withdrawal_checkpoint_file,
 )
-from release_store.records import CandidateRecord, Decision, Release, ReleaseState
+from release_store.records import CandidateRecord, Decision, Release
 from release_store.sealed import sealed_file
 from release_store.snapshot import StoreSnapshot
 from reports.changes import last_release_in
@@ -36,6 +37,11 @@ from reports.withheld import withholding_reason, without_content
 from tasks.reporting.figures import FORMAT
 
 Document = Mapping[str, Any]
+_SIGNED = {  # when a checkpoint was signed, by the event that it follows
+    "release.published": "when it was published",
+    "release.taken_down": "when it was withdrawn",
+    RESTORED: "when it was restored",
+}
 _DATA = "data.parquet"
 _NO_FILE = f"Rows are not shown because there is no {_DATA} among its files."
 _ALTERED = "Rows are not shown because its files are missing, or differ from the assessed ones."
@@ -135,7 +141,7 @@ class ReleasePageReader:
             gaps=tuple(gaps),
             words=tuple(map(decision_row, decisions)),
             events=tuple(events),
-            checkpoints=tuple(self._checkpoints(release)) if release else (),
+            checkpoints=tuple(self._checkpoints(release, events)) if release else (),
         )
 
     def _sheet(
@@ -211,16 +217,16 @@ class ReleasePageReader:
         except duckdb.Error:
             return (), (), _UNREADABLE
 
-    def _checkpoints(self, release: Release) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-        named = [("when it was published", checkpoint_file)]
-        if release.state is ReleaseState.WITHDRAWN:
-            named.append(("when it was withdrawn", withdrawal_checkpoint_file))
-        found = []
-        for said, place in named:
-            document = _document(place(self.root, release.series, release.release_id))
-            fields = tuple((name, str(document[name])) for name in sorted(document))
-            found.append((said, fields))
-        return found
+    def _checkpoints(
+        self, release: Release, events: Sequence[Event]
+    ) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+        due: dict[str, Due] = {}
+        for event in events:
+            if event.object == release.release_id:
+                note_due(due, event.number, event.action, event.object)
+        for of, one in due.items():
+            document = _document(checkpoint_file(self.root, release.series, of))
+            yield _SIGNED[one.action], tuple((name, str(document[name])) for name in sorted(document))
 
 
 def shown_gates(documents: Sequence[Document]) -> tuple[list[Document], list[str]]:

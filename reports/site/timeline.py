@@ -10,7 +10,7 @@ from typing import Any
 
 from policy.text import number_of
 from release_store.audit.log import purged_in
-from release_store.protocol.names import PURGED
+from release_store.protocol.names import PURGED, RESTORED
 from release_store.records import GateResult, Validation, Verdict
 from release_store.summary import Summary
 from reports.pages import number
@@ -50,6 +50,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "release.published": ("published", "good"),
     "release.superseded": ("superseded", "open"),
     "release.withdrawn": ("withdrawn", "bad"),
+    RESTORED: ("restored", "good"),
     "input.refused": ("input refused", "bad"),
     "input.missing": ("input missing", "bad"),
     "series.audited": ("review", "open"),

@@ -23,9 +23,13 @@ from policy.period import current_period, day_at, has_ended
 from release_store.canonical import utc_now
 from release_store.names import check_period
 from services.checking.columns import column_findings
+from services.checking.doubts import doubt_findings
 from services.checking.findings import Finding, exit_code_of, finding_of
 from services.checking.model import model_findings
+from services.checking.people import people_findings, repeated_findings
 from services.checking.period import date_findings, period_in_name
+from services.checking.readers import reader_lines
+from services.checking.same_rows import same_rows_findings
 from services.checking.sources import check_sources, checked_policy
 from services.checking.values import value_findings
 from services.trust import trusted_in
@@ -37,7 +41,10 @@ from tasks.intake.source import TableSource
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a check found; `rows` and `columns` are None where the table could not be read."""
+    """What a check found; `rows` and `columns` are None where the table could not be read.
+
+    `readers` says what a reader of the releases could do in spite of the policy.
+    """
 
     policy: Path
     period: str
@@ -45,6 +52,7 @@ class CheckResult:
     rows: int | None
     columns: int | None
     findings: tuple[Finding, ...]
+    readers: tuple[str, ...]
     next_command: str  # empty where something is wrong
 
     @property
@@ -78,13 +86,14 @@ def check(
         findings = [one for one in findings if one.field != "--period"]
     counted: tuple[int | None, int | None] = None, None
     if source is not None and not _is_unreadable(source, findings):
-        counted, more = _table(source, policy, chosen if named else "")
+        counted, more = _table(source, policy, chosen if named else "", store)
         findings += [one for one in more if one not in findings]
     next_command = ""
     if not exit_code_of(findings):
         next_command = _run_command(policy_path, store, period or _period_in_name(source, named), input_path)
     shown = "" if source is None else source.shown
-    return CheckResult(policy_path, chosen, shown, *counted, tuple(findings), next_command)
+    readers = tuple(reader_lines(policy))
+    return CheckResult(policy_path, chosen, shown, *counted, tuple(findings), readers, next_command)
 
 
 def _is_unreadable(source: TableSource, findings: list[Finding]) -> bool:
@@ -106,13 +115,17 @@ def _is_unreadable(source: TableSource, findings: list[Finding]) -> bool:
 
 
 def _table(
-    source: TableSource, policy: ReleasePolicy, period: str
+    source: TableSource, policy: ReleasePolicy, period: str, store: Path
 ) -> tuple[tuple[int | None, int | None], list[Finding]]:
     """Return the table's rows and columns, and what is wrong with its cells."""
     try:
         with cells_of(source, policy) as cells:
             _check_rows(cells, policy)
-            return (cells.rows, len(cells.names)), _of_cells(cells, policy, period, _first_place(source))
+            found = _of_cells(cells, policy, period, _first_place(source))
+            if cells.rows:
+                found += [*people_findings(cells, policy, store), *repeated_findings(cells, policy)]
+                found += same_rows_findings(cells, policy, store, period)
+            return (cells.rows, len(cells.names)), found
     except duckdb.OutOfMemoryException:
         problem = InputError(f"needs more than {allowed_memory()}", where=source.where, hint=memory_hint())
     except duckdb.Error as error:  # its text may quote a cell
@@ -146,6 +159,7 @@ def _of_cells(cells: Cells, policy: ReleasePolicy, period: str, place: str) -> l
     findings += value_findings(cells, policy)
     if all(cells.has(name) for name in policy.roles.columns_read()):
         findings += model_findings(cells, policy)
+        findings += doubt_findings(cells, policy)
     return findings + (date_findings(cells, policy, period) if period else [])
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from policy.errors import InputError, ReleaseGateError
+from policy.text import number_of
+from tasks.intake.columns import display_column
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,17 @@ class Finding:
 def finding_of(error: ReleaseGateError) -> Finding:
     """Return what an error says as a finding."""
     return Finding(error.where, "", error.message, error.hint, type(error))
+
+
+def hidden_finding(where: str, column: str, n_rows: int) -> Finding:
+    """Return the warning of a column in whose cells are characters that are not shown."""
+    holds = number_of(n_rows, "row holds", "rows hold")
+    said = (
+        f"{holds} characters that are not shown, such as U+200B, or a letter and its accent apart: texts "
+        "that look alike differ"
+    )
+    hint = "Correct the file, or, in a policy, set source.invisible: removed."
+    return Finding(where, f"column {display_column(column)}", said, hint, None)
 
 
 def exit_code_of(findings: Sequence[Finding]) -> int:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from expectations.number_text import WHOLE_LIMIT
 from policy.model import ReleasePolicy
 from services.checking.findings import Finding
 from tasks.intake.cell_table import TABLE, Cells
@@ -84,13 +85,24 @@ class CellsOfTable:
             counts[group] = number
         return counts
 
+    def combinations(self) -> IntArray:
+        """Return how many rows have each combination of quasi-identifiers."""
+        names = ", ".join(map(identifier, self.policy.roles.quasi_identifiers))
+        found = self.cells.all(
+            f"SELECT n, count(*) FROM (SELECT count(*) AS n FROM {TABLE} GROUP BY {names}) GROUP BY n"
+        )
+        sizes, times = np.array(found, dtype=np.int64).T
+        return np.repeat(sizes, times)
+
     def span(self, name: str) -> tuple[float, float] | None:
-        """Return the least and the greatest number of an attribute; None: not all are numbers."""
+        """Return the least and the greatest number of an attribute; None: doubles do not hold them all."""
         if not self._is_number(name):
             return None
         number = self.cells.number(name)
         low, high = self.cells.one(f"SELECT min({number}), max({number}) FROM {TABLE}")
-        return (0.0, 0.0) if low is None else (float(low), float(high))
+        if low is None:
+            return 0.0, 0.0
+        return (float(low), float(high)) if max(-low, high) < WHOLE_LIMIT else None
 
     def numbers(self, name: str) -> FloatArray:
         """Return the numbers that the values of an attribute stand for, (m,), nan where one is none."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from expectations.number_text import WHOLE_LIMIT
 from policy.errors import did_you_mean
 from policy.findings import display_value
 from policy.model import ReleasePolicy
 from policy.text import number_of
-from services.checking.findings import Finding
+from services.checking.findings import Finding, hidden_finding
 from tasks.intake import lengths
 from tasks.intake.cell_table import TABLE, Cells
+from tasks.intake.cells import visible
 from tasks.sql import identifier
 from tasks.validation.whole_table import units_of
 
@@ -30,7 +32,17 @@ def value_findings(cells: Cells, policy: ReleasePolicy) -> list[Finding]:
         *_numeric(cells, policy),
         *_listed(cells, policy),
         *_missing(cells, policy),
+        *_hidden(cells, policy),
     ]
+
+
+def _hidden(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
+    for name in policy.roles.columns_read():
+        if cells.has(name) and name not in cells.native:
+            column = identifier(name)
+            (count,) = cells.one(f"SELECT count(*) FROM {TABLE} WHERE {column} <> {visible(column)}")
+            if count:
+                yield hidden_finding(cells.where, name, count)
 
 
 def _rows(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
@@ -100,7 +112,8 @@ def _numeric(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
         low, high = (-math.inf, math.inf) if qi is None else qi.bounds
         column, number = identifier(name), cells.number(name)
         wrong, broken, outside = cells.one(
-            "SELECT count(*) FILTER (v IS NOT NULL AND x IS NULL), count(*) FILTER (x != round(x)), "
+            "SELECT count(*) FILTER (v IS NOT NULL AND x IS NULL), "
+            f"count(*) FILTER (x != round(x) OR abs(x) >= {WHOLE_LIMIT}), "
             "count(*) FILTER (x < ?::DOUBLE OR x > ?::DOUBLE) "
             f"FROM (SELECT {column} AS v, {number} AS x FROM {TABLE})",
             [low, high],
@@ -111,7 +124,7 @@ def _numeric(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
         field = f"roles.quasi_identifiers.{name}"
         if qi is not None and qi.type == "integer" and broken:
             hint = f"Correct the input, or set {field}.type: numeric."
-            yield _of(cells, name, broken, "hold a number that is not whole", hint)
+            yield _of(cells, name, broken, "hold a number that is not whole, or one of 2^53 or more", hint)
         if outside:
             said = f"lie outside the bounds {low:g} to {high:g}"
             yield _of(cells, name, outside, said, f"Correct the input, or change {field}.bounds.")

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import duckdb
 
+from policy.text import number_of
 from tasks.sql import identifier
 
 FEWEST_PEOPLE = 50  # in two tables, from which a share of them is told
+OUTLIERS = 0.005  # of the people, at each end of what numbers move by, that are left out
 
 
 @dataclass(frozen=True)
@@ -18,11 +20,44 @@ class Change:
 
     people: int
     changed: int
+    moves: tuple[float, float] | None = None  # of numbers, from each table to the next
 
     @property
     def share(self) -> float:
         """The share of the people whose value changed."""
         return self.changed / self.people
+
+    @property
+    def said(self) -> str:
+        """How many people have another value, in a sentence."""
+        people = number_of(self.people, "person", "people")
+        return f"Of {people} in two tables, {self.share:.1%} have another value in the later one."
+
+
+def moves_of(
+    con: duckdb.DuckDBPyConnection, key: str, number: str, numbers: Mapping[str, str]
+) -> Mapping[str, tuple[float, float]]:
+    """Return how far the numbers of people move from each table to the next, without OUTLIERS.
+
+    `numbers` is the SQL of each column's numbers over `cells`; `key` is unique in each table.
+    """
+    if not numbers:
+        return {}
+    person, table = identifier(key), identifier(number)
+    columns = ", ".join(f"{sql} AS x{place}" for place, sql in enumerate(numbers.values()))
+    ends = ", ".join(
+        f"count(b.x{n} - a.x{n}), quantile_disc(b.x{n} - a.x{n}, {OUTLIERS}), "
+        f"quantile_disc(b.x{n} - a.x{n}, {1 - OUTLIERS})"
+        for n in range(len(numbers))
+    )
+    found = con.execute(
+        f"""
+        WITH people AS (SELECT {person} AS whose, {table} AS t, {columns} FROM cells)
+        SELECT {ends} FROM people AS a JOIN people AS b ON a.whose = b.whose AND b.t = a.t + 1
+        """
+    ).fetchall()[0]
+    moves = zip(numbers, found[::3], found[1::3], found[2::3], strict=True)
+    return {name: (low, high) for name, people, low, high in moves if people >= FEWEST_PEOPLE}
 
 
 def changes_of(

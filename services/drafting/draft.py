@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from policy.load import parse_policy
 from policy.location import Location
 from policy.text import number_of
 from policy.trusted import NEVER_NAMES, Trusted
-from services.drafting.changes import Change, changes_of
-from services.drafting.facts import TableFacts, table_facts
-from services.drafting.gate_limits import gate_lines, stability_of, worlds_line
+from services.drafting.changes import Change, changes_of, moves_of
+from services.drafting.facts import TableFacts, table_facts, with_rounded
+from services.drafting.gate_limits import accepted_lines, gate_lines, stability_of, worlds_line
 from services.drafting.guesses import (
     MANY_VALUES,
     Guess,
@@ -21,15 +22,19 @@ from services.drafting.guesses import (
     guess_roles,
     hardly_repeats,
     is_amount,
+    single_amounts,
 )
 from services.drafting.limits import RECODING, method_lines, privacy_lines
+from services.drafting.population import nearly_all_stay, population_lines
 from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
 from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
 from services.drafting.series import period_of, source_of, table_name
 from services.drafting.source_lines import source_lines
+from services.drafting.steps import is_number
 from services.drafting.tables import InputOptions
 from services.drafting.trial import Trial, try_policy
 from services.drafting.yaml_text import scalar as _scalar
+from tasks.sql import identifier
 
 UNDECIDED = "DECIDE"
 
@@ -38,7 +43,8 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
     """Return the text of a commented policy guessed from tables that a run can read, each a period's.
 
     It holds column names, counts and bounds, and the values of categorical quasi-identifiers of at most
-    50 values; never a value of another column, but for customary ways to write that one is unknown. The
+    50 values; never a value of another column, but for customary ways to write that one is unknown, and a
+    word of 10 lines or more that likely encodings read otherwise. The
     policy is tried on the last table, unless `trial` is false: its method is the one that loses least, and
     its limits are those that the table keeps, by itself and beside a release of the table before it. Where
     no sensitive attribute or no quasi-identifier is recognised, a line marked DECIDE stands in its place, and
@@ -47,8 +53,8 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
     """
     tables = [table, *more]
     options = options or InputOptions()
-    with table_facts(table, *more, options=options) as facts:
-        guesses = guess_roles(facts)
+    with table_facts(table, *more, options=options) as read:
+        facts, guesses = _facts_and_guesses(read)
         changes = _changes(facts, guesses)
         lines = [
             *_head(tables, options, facts, guesses),
@@ -57,15 +63,32 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
             *privacy_lines(facts, guesses),
         ]
         n_last_two = sum(facts.sizes[-2:])
+        accepted = accepted_lines(guesses, stay=nearly_all_stay(facts, _key_of(guesses)))
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
     begun, worlds = "\n".join(lines), worlds_line(guesses, changes)
     first = _trial(begun, tables[-1], options) if trial and not undecided else None
-    second = None
-    if first is not None and not first.best.problem and n_last_two <= MOST_ROWS:
-        gates = ["gates:", *([] if worlds is None else [worlds])]
-        second = _second("\n".join([begun, *method_lines(first), *gates]), tables)
-    lines += _tail(first, second, worlds, undecided=undecided)
+    beside: dict[str, SecondRelease] = {}
+    if first is not None and not first.best.problem and n_last_two <= MOST_ROWS and accepted is not None:
+        gates = ["gates:", *([] if worlds is None else [worlds]), *accepted]
+        beside = _beside(begun, first, gates, tables)
+        if beside and list(beside)[-1] != first.best.label and list(beside.values())[-1].passes:
+            first = _trial(begun, tables[-1], options, list(beside)[-1])
+    lines += _tail(first, beside, worlds, accepted or [], undecided=undecided)
     return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
+
+
+def _facts_and_guesses(facts: TableFacts) -> tuple[TableFacts, list[Guess]]:
+    """Guess the roles; where all sensitive attributes are numbers that hardly repeat, these are rounded.
+
+    Where people are followed, exact numbers would tell whose rows two releases have in common.
+    """
+    guesses = guess_roles(facts)
+    single = single_amounts(guesses)
+    if not single:
+        return facts, guesses
+    followed = any(guess.role == "key" and guess.column.unique for guess in guesses)
+    facts = with_rounded(facts, single, in_bands=followed)
+    return facts, guess_roles(facts)
 
 
 def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
@@ -73,20 +96,40 @@ def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
     keys = [guess.column for guess in guesses if guess.role == "key"]
     if facts.tables == 1 or not keys or not keys[0].unique:
         return {}
-    published = [guess.column.name for guess in guesses if guess.role in ("quasi-identifier", "sensitive")]
-    return changes_of(facts.connection, keys[0].name, facts.number, published)
+    published = [guess.column for guess in guesses if guess.role in ("quasi-identifier", "sensitive")]
+    names, key = [column.name for column in published], keys[0].name
+    numbers = {
+        column.name: is_number(identifier(column.name), facts.source)
+        for column in published
+        if column.numeric
+    }
+    moves = moves_of(facts.connection, key, facts.number, numbers)
+    found = changes_of(facts.connection, key, facts.number, names)
+    return {name: replace(change, moves=moves.get(name)) for name, change in found.items()}
 
 
-def _second(begun: str, tables: Sequence[Location]) -> SecondRelease | None:
-    """Try the policy on the last two tables; None where there are no two that any store may read."""
+def _beside(
+    begun: str, trial: Trial, gates: Sequence[str], tables: Sequence[Location]
+) -> dict[str, SecondRelease]:
+    """Try the last two tables by the methods, the best one first, until a second release passes.
+
+    Returns what came of each, by the method's label; nothing where there are no two that any store may read.
+    """
     last = [table for table in tables[-2:] if isinstance(table, Path)]
-    return second_release(begun, *last) if len(last) == 2 else None
+    made = [one for one in trial.methods if not one.problem and one.label != trial.best.label]
+    found: dict[str, SecondRelease] = {}
+    for label in (trial.best.label, *(one.label for one in sorted(made, key=lambda one: one.ncp))):
+        if len(last) < 2 or (found and list(found.values())[-1].passes):
+            break
+        text = "\n".join([begun, *method_lines(trial, label), *gates])
+        found[label] = second_release(text, *last)
+    return found
 
 
-def _trial(begun: str, table: Location, options: InputOptions) -> Trial:
+def _trial(begun: str, table: Location, options: InputOptions, chosen: str | None = None) -> Trial:
     """Try the policy that begins so."""
     policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", Path("draft"))
-    return try_policy(policy, table, Trusted(objects=options.objects))
+    return try_policy(policy, table, Trusted(objects=options.objects), chosen)
 
 
 def _head(
@@ -106,10 +149,19 @@ def _head(
     yield f"series: {_scalar(series)}"
     yield ""
     if any(column.repeats for column in keys):
-        yield "# A person has several rows with the same key: k and all risks count people."
+        yield "# A person has several rows with the same key: k and all risks count people. No second release"
+        yield "# with the same people can pass: for a release every period, publish one row a person by a"
+        yield "# `query` in source, or let each be assessed by itself (`gates.worlds.unfollowed: accept` and"
+        yield "# `gates.person.compare: false`)."
         yield "rows: several"
         yield ""
+    followed = bool(keys) and keys[0].unique
+    yield from population_lines(facts, _key_of(guesses), followed=followed)
     yield from source_lines(facts, guesses, path, options)
+
+
+def _key_of(guesses: Sequence[Guess]) -> str | None:
+    return next((guess.column.name for guess in guesses if guess.role == "key"), None)
 
 
 def _roles(facts: TableFacts, guesses: list[Guess], changes: Mapping[str, Change]) -> Iterator[str]:
@@ -133,8 +185,8 @@ def _roles(facts: TableFacts, guesses: list[Guess], changes: Mapping[str, Change
     if described:
         classes = classes_of(facts, [guess.column for guess in described])
         for guess in described:
-            yield from quasi_identifier_lines(facts, guess, classes)
-            yield from _changed(changes.get(guess.column.name))
+            change = changes.get(guess.column.name)
+            yield from quasi_identifier_lines(facts, guess, classes, change)
     else:
         yield f"    # {UNDECIDED}: no column was recognised. Move at least one here from `dropped`."
         yield f'    {UNDECIDED}: {{type: "{UNDECIDED}: name the columns that others may know"}}'
@@ -142,8 +194,10 @@ def _roles(facts: TableFacts, guesses: list[Guess], changes: Mapping[str, Change
     yield "  # What must not be linked to a person: published unchanged."
     yield "  # stability: stable where a person's value stays in later releases, transient where it may not."
     yield "  sensitive:"
+    repeated = next((one.column.name for one in having("key") if one.column.repeats), None)
     for guess in having("sensitive"):
-        yield from _sensitive(guess, changes.get(guess.column.name))
+        several = 0 if repeated is None else facts.people_of_several_values(guess.column.name, repeated)
+        yield from _sensitive(guess, changes.get(guess.column.name), several)
     if not having("sensitive"):
         yield f"    # {UNDECIDED}: no column was recognised. Name at least one, and take it out of its list."
         what = "name the sensitive column, and say stable or transient"
@@ -166,22 +220,20 @@ def _names(field: str, guesses: list[Guess]) -> Iterator[str]:
         yield f"    - {_scalar(guess.column.name)} # {guess.why}"
 
 
-def _changed(change: Change | None) -> Iterator[str]:
-    """Say how many people's values changed between two tables."""
-    if change is not None and change.changed:
-        people = number_of(change.people, "person", "people")
-        yield f"      # Of {people} in two tables, {change.share:.1%} have another value in the later one."
-
-
-def _sensitive(guess: Guess, change: Change | None) -> Iterator[str]:
+def _sensitive(guess: Guess, change: Change | None, several: int) -> Iterator[str]:
+    """Write a sensitive attribute, of which `several` people have more than one value in a table."""
     column = guess.column
     yield f"    {_scalar(column.name)}:"
     distinct, most = number_of(column.distinct, "distinct value"), number_of(column.most, "row")
     yield f"      # {guess.why}; {distinct}, the most frequent in {most}"
     if column.distinct > MANY_VALUES:
         yield "      # So many values can identify a person by themselves: group them by a `query` in source."
-    yield from _changed(change)
-    yield f"      stability: {stability_of(column.name, change)}"
+    if change is not None and change.changed:
+        yield f"      # {change.said}"
+    if several:
+        people = number_of(several, "person has", "people have")
+        yield f"      # {people} several values in a table, so that none of them stays."
+    yield f"      stability: {'transient' if several else stability_of(column, change)}"
     if is_amount(column):
         yield "      type: numeric"
         if hardly_repeats(column):
@@ -234,11 +286,17 @@ def _plain(file: str) -> str:
 
 
 def _tail(
-    trial: Trial | None, second: SecondRelease | None, worlds: str | None, *, undecided: bool
+    trial: Trial | None,
+    beside: Mapping[str, SecondRelease],
+    worlds: str | None,
+    accepted: Sequence[str],
+    *,
+    undecided: bool,
 ) -> Iterator[str]:
-    yield from method_lines(trial)
+    yield from method_lines(trial, beside=beside)
     yield ""
-    yield from gate_lines(trial, second, undecided=undecided)
+    second = beside.get(trial.best.label) if trial is not None else None
+    yield from gate_lines(trial, second, accepted, undecided=undecided)
     if worlds is not None:
         yield worlds
     yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import duckdb
@@ -16,22 +16,30 @@ from policy.model import Source
 from services.drafting.codes import code_of, lost_zeros
 from services.drafting.linkage import Linkage, link_tables
 from services.drafting.order import order_of
+from services.drafting.rounding import bands, least_rounding
 from services.drafting.sentinels import Sentinels, find_sentinels
+from services.drafting.several_rows import SeveralRows, several_rows
 from services.drafting.spreadsheet import changed_bands
-from services.drafting.steps import Steps, is_number, tidy
-from services.drafting.tables import NO_STORE, Encoding, InputOptions, Loaded, load_tables
+from services.drafting.steps import Steps, is_number, replace_cells, tidy
+from services.drafting.tables import NO_STORE, InputOptions, Loaded, load_tables
 from services.drafting.words import words_of
 from tasks.intake.database import own_database
+from tasks.intake.repeated_people import people_among
 from tasks.risk.attacks.leaks import LongValues, holding, plain_text
 from tasks.risk.attacks.personal_numbers import kinds_in
-from tasks.sql import identifier
+from tasks.sql import identifier, literal
 
-LOOKED_AT = 5000  # distinct values of a column in which marks of people are looked for
+LOOKED_AT = 5000  # distinct values of a column that are looked at one by one
+MARKS_AMONG = 1000  # of them, at equal distances, those in which marks of people are looked for
 MARKED = 0.1  # share of them from which a column is one of such marks
+MOST_SINGLE = (
+    0.05  # of a table's rows that may have a rounded number alone: a quarter of what `unique` allows
+)
 FEW_TO_LIST = 50  # values of a column whose order and spellings are looked at
+_MONTH, _YEAR, _TO = r"(?:0?[1-9]|1[0-2])", r"(?:1[89]|2[01])\d\d", r"(?:[-/]|\. ?)"
 DATE = re.compile(
-    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})"
-    r"|(?:1[89]|2[01])\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+    rf"(?:\d{{4}}{_TO}\d{{1,2}}{_TO}\d{{1,2}}|\d{{1,2}}{_TO}\d{{1,2}}{_TO}(?:\d{{4}}|\d{{2}})"
+    rf"|{_MONTH}[-/.]{_YEAR}|{_YEAR}[-/.]{_MONTH}|{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
     r"|\d{1,2}\.?[ /.-]?[^\W\d_]{3,9}\.?[ ,/.-]{0,2}\d{2,4}|[^\W\d_]{3,9}\.? \d{1,2},? \d{4})(?!\d)"
 )
 
@@ -67,6 +75,8 @@ class ColumnFacts:
         default_factory=dict
     )  # bands a spreadsheet may have changed
     sentinels: Sentinels | None = None  # numbers that may say "unknown"
+    unread_amounts: bool = False  # texts such as "$1,000" and "500 EUR", which no query reads
+    short_codes: bool = False  # codes of ICD-10, of which only the first characters are read
 
     @property
     def missing_share(self) -> float:
@@ -100,6 +110,7 @@ class TableFacts:
     connection: duckdb.DuckDBPyConnection
     sizes: tuple[int, ...]  # rows of each table
     number: str  # the column of `cells` with the number of each row's table
+    loaded: Loaded
 
     @property
     def tables(self) -> int:
@@ -122,7 +133,7 @@ class TableFacts:
         return self.source.delimiter
 
     @property
-    def encoding(self) -> Encoding:
+    def encoding(self) -> str:
         """The encoding of the files."""
         return self.source.encoding
 
@@ -135,6 +146,20 @@ class TableFacts:
         """Return how far the column `name`, unique in each table, links the rows of consecutive tables."""
         others = [one.name for one in self.columns if one.name != name and one.distinct > 1]
         return link_tables(self.connection, name, self.number, others)
+
+    def several_rows(self, name: str) -> SeveralRows:
+        """Return how alike the rows with the same value of a column are."""
+        others = [one.name for one in self.columns]
+        return several_rows(
+            lambda query: self.connection.execute(query).fetchall(), "cells", name, others, self.number
+        )
+
+    def people_among(self, names: Sequence[str], known: Sequence[str]) -> list[str]:
+        """Return which columns are each by itself people with several rows in the first table."""
+        table = identifier(self.number)
+        first = f"(SELECT * FROM cells WHERE {table} = (SELECT min({table}) FROM cells))"
+        found = people_among(self.connection, first, names, known)
+        return [one.columns[0] for one in found if len(one.columns) == 1 and one.columns[0] in names]
 
     def common_shares(self, name: str, n: int, key: str | None = None) -> tuple[float, ...]:
         """Return the shares of a table's rows that have its commonest value, or one of its two commonest, and
@@ -162,6 +187,23 @@ class TableFacts:
         cell, table = identifier(name), identifier(self.number)
         people = f"SELECT {table} AS t, count(DISTINCT {identifier(key)}) AS n FROM cells GROUP BY {table}"
         query = f"SELECT max(a.n / b.n) FROM ({people}, {cell}) AS a JOIN ({people}) AS b USING (t)"
+        return float(self.connection.execute(query).fetchall()[0][0])
+
+    def people_of_several_values(self, name: str, key: str) -> int:
+        """Return how many people of a table have several values of a column, a missing one included."""
+        cell, table = identifier(name), identifier(self.number)
+        query = f"""
+            SELECT count(*) FROM (
+                SELECT 1 FROM cells GROUP BY {table}, {identifier(key)}
+                HAVING count(DISTINCT coalesce({cell}, '')) > 1
+            )
+            """
+        return int(self.connection.execute(query).fetchall()[0][0])
+
+    def share_without(self, name: str, values: Sequence[str]) -> float:
+        """Return the share of the rows that have another value of a column than these."""
+        column, listed = identifier(name), ", ".join(map(literal, values))
+        query = f"SELECT count(*) FILTER ({column} NOT IN ({listed})) / count(*) FROM cells"
         return float(self.connection.execute(query).fetchall()[0][0])
 
     def middle_range(self, name: str) -> float:
@@ -206,51 +248,112 @@ def table_facts(
     with own_database(NO_STORE) as con:
         loaded = load_tables(con, [table, *more], options)
         steps = tidy(con, loaded)
+        steps = _with_short_codes(con, loaded, steps)
         number = identifier(loaded.number)
         sizes = con.execute(f"SELECT count(*) FROM cells GROUP BY {number} ORDER BY {number}").fetchall()
         rows = sum(size for (size,) in sizes)
         yield TableFacts(
             rows=rows,
-            columns=tuple(_column(con, name, rows, loaded, steps.source) for name in loaded.names),
+            columns=tuple(
+                replace(
+                    _column(con, name, rows, loaded, steps.source),
+                    unread_amounts=name in steps.unread_amounts,
+                    short_codes=name in steps.shortened,
+                )
+                for name in loaded.names
+            ),
             steps=steps,
             connection=con,
             sizes=tuple(size for (size,) in sizes),
             number=loaded.number,
+            loaded=loaded,
         )
+
+
+def with_rounded(facts: TableFacts, names: Sequence[str], *, in_bands: bool) -> TableFacts:
+    """Return the facts with numbers that hardly repeat rounded, so that few are in one row of a table; or in
+    bands, as a number by which people can be found again in the next table has to be.
+    """
+    steps, con, source = facts.steps, facts.connection, facts.source
+    cells = {name: is_number(identifier(name), source) for name in names}
+    found = {
+        name: rounding
+        for name, sql in cells.items()
+        if (rounding := bands(con, sql) if in_bands else least_rounding(con, sql, facts.number)) is not None
+    }
+    read = {name: one.sql(steps.replaced.get(name, cells[name])) for name, one in found.items()}
+    replace_cells(con, {name: f"CAST({one.sql(cells[name])} AS VARCHAR)" for name, one in found.items()})
+    return replace(
+        facts,
+        steps=replace(steps, replaced={**steps.replaced, **read}, rounded=found),
+        columns=tuple(
+            _column(con, one.name, facts.rows, facts.loaded, facts.source) if one.name in found else one
+            for one in facts.columns
+        ),
+    )
+
+
+def _with_short_codes(con: duckdb.DuckDBPyConnection, loaded: Loaded, steps: Steps) -> Steps:
+    """Read codes of ICD-10 that hardly repeat by so many of their first characters that few are left."""
+    short: dict[str, int] = {}
+    for name in loaded.names:
+        column = identifier(name)
+        rows = f"FROM cells WHERE {column} IS NOT NULL"
+        # Most columns are none by their first values.
+        first = [row[0] for row in con.execute(f"SELECT {column} {rows} LIMIT {FEW_TO_LIST}").fetchall()]
+        if code_of(words_of(name), first) != "icd-10":
+            continue
+        values = [row[0] for row in con.execute(f"SELECT DISTINCT {column} {rows}").fetchall()]
+        known = _row(con, f"SELECT count(*) {rows}")[0]
+        if (
+            2 * len(values) > known
+            and len(values) > FEW_TO_LIST
+            and code_of(words_of(name), values) == "icd-10"
+        ):
+            lengths = (n for n in (3, 2, 1) if len({one[:n] for one in values}) <= FEW_TO_LIST)
+            short[name] = next(lengths, 1)
+    cut = {name: f"left({identifier(name)}, {length})" for name, length in short.items()}
+    replace_cells(con, cut)
+    return replace(steps, replaced={**steps.replaced, **cut}, shortened=short)
 
 
 def _column(
     con: duckdb.DuckDBPyConnection, name: str, rows: int, loaded: Loaded, source: Source
 ) -> ColumnFacts:
     column = identifier(name)
-    known, distinct, numbers, whole, coded, low, high = _row(
+    con.execute(
+        f"CREATE OR REPLACE TEMP TABLE of_column AS SELECT {column} AS v, {identifier(loaded.number)} AS t, "
+        "count(*) AS n FROM cells GROUP BY ALL"
+    )
+    known, distinct, most, numbers, whole, coded, low, high = _row(
         con,
         f"""
-        SELECT count(v), count(DISTINCT v), count(x), count(*) FILTER (x = floor(x)),
-               count(*) FILTER (regexp_matches(v, '^0[0-9]')), min(x), max(x)
-        FROM (SELECT v, {is_number("v", source)} AS x FROM (SELECT {column} AS v FROM cells))
+        SELECT coalesce(sum(n), 0), count(*), coalesce(max(n), 0), coalesce(sum(n) FILTER (x IS NOT NULL), 0),
+               coalesce(sum(n) FILTER (x = floor(x)), 0),
+               coalesce(sum(n) FILTER (regexp_matches(v, '^0[0-9]')), 0), min(x), max(x)
+        FROM (
+            SELECT v, n, {is_number("v", source)} AS x
+            FROM (SELECT v, sum(n) AS n FROM of_column WHERE v IS NOT NULL GROUP BY v)
+        )
         """,
     )
-    most = _row(
-        con, f"SELECT max(n) FROM (SELECT count(v) AS n FROM (SELECT {column} AS v FROM cells) GROUP BY v)"
-    )[0]
     tables = con.execute(
-        f"""
-        SELECT count(DISTINCT v), count(v), count(*)
-        FROM (SELECT {column} AS v, {identifier(loaded.number)} AS t FROM cells) GROUP BY t ORDER BY t
-        """
+        "SELECT count(v), coalesce(sum(n) FILTER (v IS NOT NULL), 0), sum(n) FROM of_column "
+        "GROUP BY t ORDER BY t"
     ).fetchall()
     numeric = known > 0 and numbers == known and coded == 0
     looked_at = [
         row[0]
         for row in con.execute(
-            f"SELECT DISTINCT {column} FROM cells WHERE {column} IS NOT NULL ORDER BY ALL LIMIT {LOOKED_AT}"
+            f"SELECT DISTINCT v FROM of_column WHERE v IS NOT NULL ORDER BY ALL LIMIT {LOOKED_AT}"
         ).fetchall()
     ]
-    marks = {kind: n for kind, n in kinds_in(looked_at).items() if n > MARKED * len(looked_at)}
+    some = looked_at[:: max(1, len(looked_at) // MARKS_AMONG)]
+    marks = {kind: n for kind, n in kinds_in(some).items() if n > MARKED * len(some)}
     few = looked_at if len(looked_at) <= FEW_TO_LIST and not numeric else []
     date_format = source.dates.get(name, (None,))[0]
     words = words_of(name)
+    code, order = code_of(words, looked_at), order_of(few)
     years, all_dates = (None, False) if numeric or not known else _years(con, column)
     return ColumnFacts(
         name=name,
@@ -270,9 +373,9 @@ def _column(
         date_format=date_format,
         years=years if date_format or all_dates else None,
         all_dates=all_dates,
-        code=code_of(words, looked_at),
+        code=None if code == "prefix" and order else code,  # `1950-1959`, `1960-1969` begin alike
         lost_zeros=lost_zeros(words, looked_at),
-        order=order_of(few),
+        order=order,
         spellings=changed_bands(few),
         sentinels=find_sentinels(con, column, source) if numeric else None,
     )

@@ -1,40 +1,68 @@
-"""Draft the limits of a policy's gates, from trials on the tables and from whose values changed."""
+"""Draft the limits of a policy's gates, from trials on the tables and from whose values changed.
+
+A limit has room for the next table of the same people: a tenth of what was measured, or as much as random
+parts of the table differ, whichever is more. Cuts are greedy, so that a few other rows change the first ones,
+and all classes below them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from services.drafting.changes import Change
-from services.drafting.guesses import MONEY_WORDS, Guess
+from services.drafting.facts import ColumnFacts
+from services.drafting.guesses import MONEY_WORDS, Guess, is_amount
 from services.drafting.second_release import SecondRelease
 from services.drafting.trial import Trial
 from services.drafting.words import words_of
 
 STEP = 0.05
+WIDTH = 96  # of a comment's lines
 ROOM = 1.1  # a limit over what was measured, for tables to come
 MOST_CHANGED = 0.5  # of the people in two tables, up to which a value is called stable
 LEAST = {"err": 0.10, "ncp": 0.20, "suppression": 0.05}  # limits that are drafted
 
 
 def gate_lines(
-    trial: Trial | None, second: SecondRelease | None = None, *, undecided: bool = False
+    trial: Trial | None,
+    second: SecondRelease | None = None,
+    accepted: Sequence[str] = (),
+    *,
+    undecided: bool = False,
 ) -> Iterator[str]:
     """Write the limits of the gates: what the tables measured, and a tenth more; usual ones without."""
     yield "# Limits of what the gates measure in the staged files; over one, nothing is published."
-    passes = second is not None and not second.problem and not second.failing
+    passes = second is not None and second.passes
     yield from _reasons(trial, passes=passes, undecided=undecided)
     if second is not None and not passes:
         yield "# Beside a release of the table before it, this table is not published:"
-        yield f"#   {second.problem or 'it fails ' + ', '.join(second.failing)}"
+        yield f"#   {second.said}"
+        for told in second.unknown:
+            yield from (f"#   {line}" for line in wrap(told, WIDTH))
         yield "# `releasegate run` with both tells why. There is more room with fewer quasi-identifiers, and"
         yield "# with sensitive numbers in groups (a `query` in source)."
+    if second is not None and accepted:
+        yield "# A second release was tried with these lines, on which somebody has to decide (see above):"
+        yield from (f"# {line}" for line in accepted)
     yield "gates:"
     tried = [one.measured for one in (trial.best if trial else None, second if passes else None) if one]
     for gate, least in LEAST.items():
         found = [measured[gate] for measured in tried if gate in measured]
+        apart = _apart(trial, gate)
         told = f" # measured: {', '.join(f'{value:.3f}' for value in found)}" if found else ""
-        yield f"  {gate}: {{max: {limit_over(max(found, default=0.0), least):g}}}{told}"
+        told += f"; parts differ by {apart:.3f}" if apart else ""
+        yield f"  {gate}: {{max: {limit_over(max(found, default=0.0), least, apart):g}}}{told}"
+
+
+def _apart(trial: Trial | None, gate: str) -> float:
+    """Return how far a measure differs between the sample and its parts; 0 where none was tried."""
+    if trial is None or not trial.parts:
+        return 0.0
+    whole = next((one for one in trial.methods if one.label == trial.best.label), trial.best)
+    found = [one.measured[gate] for one in (whole, *trial.parts) if gate in one.measured]
+    return max(found, default=0.0) - min(found, default=0.0)
 
 
 def _reasons(trial: Trial | None, *, passes: bool, undecided: bool) -> Iterator[str]:
@@ -47,7 +75,8 @@ def _reasons(trial: Trial | None, *, passes: bool, undecided: bool) -> Iterator[
     elif trial.best.problem:
         yield "# These limits are usual ones: no method could be tried on this table, for the reasons above."
     else:
-        yield "# The limits are what the last table measured with this method, a tenth more, and rounded up."
+        yield "# The limits are what the last table measured with this method, rounded up, and room for the"
+        yield "# next table: a tenth, or as much as random thirds of this one differ, if that is more."
         yield "# They say what is possible, not what is safe: the owner of the data decides that."
         if passes:
             yield "# A second figure is what it measured beside a release of the table before it."
@@ -55,19 +84,20 @@ def _reasons(trial: Trial | None, *, passes: bool, undecided: bool) -> Iterator[
             yield f"# These gates fail on this table, and block it: {', '.join(trial.best.failing)}."
 
 
-def stability_of(name: str, change: Change | None) -> str:
+def stability_of(column: ColumnFacts, change: Change | None) -> str:
     """Return `transient` for amounts of money, and where most people's values changed; else `stable`."""
     most_changed = change is not None and change.share > MOST_CHANGED
-    return "transient" if most_changed or words_of(name) & MONEY_WORDS else "stable"
+    money = words_of(column.name) & MONEY_WORDS and (is_amount(column) or change is None)
+    return "transient" if most_changed or money else "stable"
 
 
 def worlds_line(guesses: Sequence[Guess], changes: Mapping[str, Change]) -> str | None:
     """Write for what share of people attackers must allow that a stable value changed; None for nobody."""
-    sensitive = {guess.column.name for guess in guesses if guess.role == "sensitive"}
+    sensitive = {guess.column.name: guess.column for guess in guesses if guess.role == "sensitive"}
     shares = [
         change.share
         for name, change in changes.items()
-        if name in sensitive and stability_of(name, change) == "stable"
+        if name in sensitive and stability_of(sensitive[name], change) == "stable"
     ]
     most = max(shares, default=0.0)
     if not most:
@@ -75,6 +105,23 @@ def worlds_line(guesses: Sequence[Guess], changes: Mapping[str, Change]) -> str 
     return f"  worlds: {{changes: {limit_over(most):g}}} # of stable values, measured: {most:.3f}"
 
 
-def limit_over(measured: float, least: float = 0.0) -> float:
-    """Return a limit over what was measured, with room for tables to come: a multiple of STEP, or `least`."""
-    return round(min(1.0, max(least, math.ceil(measured * ROOM / STEP - 1e-9) * STEP)), 2)
+def accepted_lines(guesses: Sequence[Guess], *, stay: bool) -> list[str] | None:
+    """Return the gates' settings without which there is no second release, if nobody can be followed.
+
+    None if there is to be no second release: without a key, if nearly all `stay`.
+    """
+    key = next((guess.column for guess in guesses if guess.role == "key"), None)
+    if key is None:
+        return None if stay else ["  worlds: {unfollowed: accept}"]
+    if key.repeats:
+        return ["  worlds: {unfollowed: accept}", "  person: {compare: false}"]
+    return []
+
+
+def limit_over(measured: float, least: float = 0.0, apart: float = 0.0) -> float:
+    """Return a limit over what was measured, with room for tables to come: a multiple of STEP, or `least`.
+
+    `apart` is how far measures of tables of the same people are apart.
+    """
+    room = max(measured * ROOM, measured + apart)
+    return round(min(1.0, max(least, math.ceil(room / STEP - 1e-9) * STEP)), 2)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from policy.model import INTERVAL_ENDS
 from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts
 from services.drafting.linkage import Linkage
+from services.drafting.several_rows import ABOUT_PEOPLE, BIRTH_WORDS
 from services.drafting.words import words_of
 from tasks.intake.columns import display_column
 
@@ -24,7 +26,6 @@ IDENTIFIER_WORDS = _set(
     "passport street address addr iban licence license username login url ip plate"
 )
 PERSON_WORDS = _set("id key uuid guid identifier person patient subject")
-ABOUT_PEOPLE = _set("person patient subject insured member client customer")
 KEY_WORDS = PERSON_WORDS | _set("number num no nr nbr code record")
 MONEY_WORDS = _set(
     "income salary wage wages earnings pay cost costs expense expenses charge charges debt balance credit"
@@ -32,11 +33,16 @@ MONEY_WORDS = _set(
 SENSITIVE_WORDS = MONEY_WORDS - _set("balance credit") | _set(
     "diagnosis diagnoses diag disease illness condition icd hiv treatment therapy medication prescription "
     "symptom benefit benefits religion belief orientation party vote union offence crime conviction "
-    "disability pregnancy addiction"
+    "disability pregnancy addiction diabetes diabetic stroke cancer asthma depression covid heartdisease "
+    "arrest arrested recid recidivism"
+)
+# What tables are often made to explain: of few values, or a number.
+OUTCOME_WORDS = _set(
+    "outcome target label response y survived died death deceased mortality attrition churn churned default "
+    "defaulted readmitted readmission dropout passed grade score result results"
 )
 # Sensitive in some tables and known to everybody in others: taken only where nothing plainer is found.
-PERHAPS_SENSITIVE_WORDS = _set("job occupation profession balance credit score grade result cover insurance")
-BIRTH_WORDS = _set("birth born birthday birthdate dob geburtsdatum geburtstag geburtsjahr")
+PERHAPS_SENSITIVE_WORDS = _set("job occupation profession balance credit cover insurance")
 DEMOGRAPHIC_WORDS = BIRTH_WORDS | _set(
     "age sex gender race ethnic ethnicity nationality citizenship country "
     "marital education degree school schooling zip zipcode postcode postal city town municipality district "
@@ -45,6 +51,8 @@ DEMOGRAPHIC_WORDS = BIRTH_WORDS | _set(
 )
 CODE_WORDS = _set("code id type zip zipcode postcode postal plz category class group")
 
+YEAR_WORDS = _set("year yr yy yyyy jahr yob geburtsjahr")
+PART_OF_YEAR_WORDS = _set("month mon mm monat day dd dom tag")
 WEIGHT_WORDS = _set("weight weights wgt wt pondera gewicht gewichtung poids peso")
 
 SMALLEST_NUMBER = 10_000_000  # all whole numbers of a column are as large: they are no amounts
@@ -65,11 +73,43 @@ class Guess:
 def guess_roles(facts: TableFacts) -> list[Guess]:
     """Guess every column's role, in the table's order."""
     links = _links(facts)
-    key = _key(facts, links) or _repeated_key(facts)
-    plain = any(_recognised(column, SENSITIVE_WORDS) for column in facts.columns if column is not key)
+    nobodys = _nobodys(facts)
+    repeated = _repeated_key(facts, nobodys)
+    key = _key(facts, links, repeated) or repeated
+    guesses = _guesses(facts, key, links, nobodys)
+    if key is None and (key := _by_what_it_determines(facts, guesses)):
+        return _guesses(facts, key, links, nobodys)
+    return guesses
+
+
+def _by_what_it_determines(facts: TableFacts, guesses: Sequence[Guess]) -> ColumnFacts | None:
+    """Return the column whose rows with the same value are one person's, whatever it is called."""
+    others = {
+        one.column.name: one.column
+        for one in guesses
+        if one.role in ("dropped", "identifier") and one.column.known == facts.rows
+    }
+    known = [one.column.name for one in guesses if one.role == "quasi-identifier"]
+    found = facts.people_among([*others], known)
+    return max((others[name] for name in found), key=lambda column: column.distinct, default=None)
+
+
+def _guesses(
+    facts: TableFacts, key: ColumnFacts | None, links: Mapping[str, Linkage], nobodys: Mapping[str, Guess]
+) -> list[Guess]:
+    plain = any(
+        _recognised(column, SENSITIVE_WORDS) or _is_an_outcome(column)
+        for column in facts.columns
+        if column is not key
+    )
     sensitive = SENSITIVE_WORDS if plain else PERHAPS_SENSITIVE_WORDS
+    parts = _parts_of_birth(facts)
     first = [
-        _by_link(column, key, links.get(column.name)) or _by_name(column, key, sensitive)
+        _by_link(column, key, links.get(column.name))
+        or _of_the_period(column)
+        or nobodys.get(column.name)
+        or parts.get(column.name)
+        or _by_name(column, key, sensitive)
         for column in facts.columns
     ]
     described = sum(guess is not None and guess.role == "quasi-identifier" for guess in first)
@@ -78,7 +118,43 @@ def guess_roles(facts: TableFacts) -> list[Guess]:
         guess = named or _by_counts(column, described, key)
         described += named is None and guess.role == "quasi-identifier"
         guesses.append(guess)
-    return _without_single_amounts(_without_names(facts, guesses))
+    guesses = _without_single_amounts(_without_names(facts, guesses))
+    return _without_clashes(_without_unprotected(facts, guesses))
+
+
+def _without_clashes(guesses: list[Guess]) -> list[Guess]:
+    """Leave out what is called as an end of a numeric quasi-identifier, which is published in two columns."""
+    ends = {
+        f"{one.column.name}{end}".casefold(): one.column.name
+        for one in guesses
+        if one.role == "quasi-identifier" and one.column.numeric
+        for end in INTERVAL_ENDS
+    }
+    clash = "called as an end of the published {} is: rename it by a `query` to publish it"
+    return [
+        Guess(one.column, "dropped", clash.format(display_column(ends[one.column.name.casefold()])))
+        if one.role in ("quasi-identifier", "sensitive") and one.column.name.casefold() in ends
+        else one
+        for one in guesses
+    ]
+
+
+def _without_unprotected(facts: TableFacts, guesses: list[Guess]) -> list[Guess]:
+    """Leave out sensitive columns of which everybody has one value: no p_max under 1 holds for them."""
+    key = next((one.column.name for one in guesses if one.role == "key" and one.column.repeats), None)
+    each = "every row" if key is None else "everybody, in some row,"
+    table = "" if facts.tables == 1 else " of a table"
+    return [
+        Guess(
+            one.column,
+            "dropped",
+            f"{one.why}, but {each}{table} has its commonest value, so that no limit can hide it: group rows "
+            "or values by a `query` in source",
+        )
+        if one.role == "sensitive" and facts.common_shares(one.column.name, 1, key)[0] >= 1
+        else one
+        for one in guesses
+    ]
 
 
 def _without_single_amounts(guesses: list[Guess]) -> list[Guess]:
@@ -97,6 +173,12 @@ def _without_single_amounts(guesses: list[Guess]) -> list[Guess]:
         else one
         for one in guesses
     ]
+
+
+def single_amounts(guesses: Sequence[Guess]) -> list[str]:
+    """Return the sensitive columns where all of these are numbers that hardly repeat."""
+    sensitive = [one.column for one in guesses if one.role == "sensitive"]
+    return [one.name for one in sensitive] if all(map(hardly_repeats, sensitive)) else []
 
 
 def hardly_repeats(column: ColumnFacts) -> bool:
@@ -149,7 +231,7 @@ def _may_be_a_key(column: ColumnFacts, facts: TableFacts) -> bool:
     return plain and column.densest[0] > MANY_VALUES and not facts.has_blanks(column.name)
 
 
-def _key(facts: TableFacts, links: Mapping[str, Linkage]) -> ColumnFacts | None:
+def _key(facts: TableFacts, links: Mapping[str, Linkage], repeated: ColumnFacts | None) -> ColumnFacts | None:
     """Return the column that may follow a person: unique, complete, and named like a key.
 
     Of several tables, it may have any name if equal values are the same people's, and none if they are
@@ -166,21 +248,31 @@ def _key(facts: TableFacts, links: Mapping[str, Linkage]) -> ColumnFacts | None:
     ]
     best = max(found, key=_about_people, default=None)
     # A number of each visit follows nobody where another column tells whose the visits are.
-    repeated = _repeated_key(facts)
     return repeated if repeated and _about_people(repeated) and not (best and _about_people(best)) else best
 
 
-def _repeated_key(facts: TableFacts) -> ColumnFacts | None:
-    """Return the complete column that repeats and is named like a key, or holds insurance numbers."""
-    found = [
-        c
-        for c in facts.columns
-        if c.distinct > FEW_VALUES
-        and c.known == facts.rows
-        and c.repeats
-        and (c.distinct > MANY_VALUES or _about_people(c))
-        and (_named_like_a_key(c) or "insurance" in c.marks)
-    ]
+def _nobodys(facts: TableFacts) -> dict[str, Guess]:
+    """Return the columns that are named like keys of several rows, but whose values are no people."""
+    found: dict[str, Guess] = {}
+    for column in facts.columns:
+        if _may_repeat_as_a_key(column, facts.rows):
+            rows = facts.several_rows(column.name)
+            if rows.contradicts(about_people=_about_people(column) or "insurance" in column.marks):
+                role: Role = "identifier" if words_of(column.name) & PERSON_WORDS else "dropped"
+                found[column.name] = Guess(column, role, f"named like a key, but no person's: {rows.said}")
+    return found
+
+
+def _may_repeat_as_a_key(column: ColumnFacts, rows: int) -> bool:
+    """Tell whether a complete column repeats and is named like a key, or holds insurance numbers."""
+    several = column.known == rows and column.repeats and column.distinct > FEW_VALUES
+    named = _named_like_a_key(column) and (column.distinct > MANY_VALUES or _about_people(column))
+    return several and (named or ("insurance" in column.marks and column.distinct > MANY_VALUES))
+
+
+def _repeated_key(facts: TableFacts, nobodys: Mapping[str, Guess]) -> ColumnFacts | None:
+    """Return the column that follows a person over several rows: it repeats, and its values may be people."""
+    found = [c for c in facts.columns if _may_repeat_as_a_key(c, facts.rows) and c.name not in nobodys]
     return max(found, key=lambda column: (_about_people(column), column.distinct), default=None)
 
 
@@ -191,6 +283,7 @@ def _about_people(column: ColumnFacts) -> bool:
 def _named_like_a_key(column: ColumnFacts) -> bool:
     words = words_of(column.name)
     measured = column.numeric and not column.integer
+    measured |= column.code == "icd-10" or column.short_codes
     other = IDENTIFIER_WORDS | SENSITIVE_WORDS | DEMOGRAPHIC_WORDS
     return bool(words & KEY_WORDS) and not measured and not words & other
 
@@ -207,9 +300,38 @@ def _is_a_number_of_somebody(column: ColumnFacts) -> bool:
     return column.low >= SMALLEST_NUMBER or not amount
 
 
+def _is_an_outcome(column: ColumnFacts) -> bool:
+    """Tell whether a column has few values, or numbers, of which others depend by its name."""
+    return _recognised(column, OUTCOME_WORDS) and (column.numeric or column.distinct <= FEW_VALUES)
+
+
+def _of_the_period(column: ColumnFacts) -> Guess | None:
+    """Tell a column that has one value in each table, and another in another one."""
+    if len(column.in_tables) < 2 or column.distinct < 2 or column.known < column.rows:
+        return None
+    if any(distinct > 1 for distinct, _ in column.in_tables):
+        return None
+    return Guess(column, "dropped", "one value in each table: it tells the period, which the release names")
+
+
+def _parts_of_birth(facts: TableFacts) -> dict[str, Guess]:
+    """Return the month and the day of birth, in columns of their own beside the year."""
+    found: dict[str, Guess] = {}
+    born = [column for column in facts.columns if words_of(column.name) & BIRTH_WORDS]
+    years = [column.name for column in born if words_of(column.name) & YEAR_WORDS]
+    for column in born if years else ():
+        if words_of(column.name) & PART_OF_YEAR_WORDS and column.distinct <= 31:
+            year = display_column(years[0])
+            why = f"a part of the date of birth, of which {year} is published: all parts single people out"
+            found[column.name] = Guess(column, "dropped", why)
+    return found
+
+
 def _recognised(column: ColumnFacts, words: frozenset[str]) -> bool:
     """Whether a column is sensitive by its name, and no free text, identifier or single value."""
     own = words_of(column.name)
+    if column.code == "icd-10" or column.short_codes:
+        own |= words & {"diagnosis"}
     free_text = _nearly_unique(column) and (not column.numeric or _is_a_number_of_somebody(column))
     return bool(own & words) and not own & IDENTIFIER_WORDS and column.distinct >= 2 and not free_text
 
@@ -238,15 +360,14 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
     guess: Guess | None = None
     if column is key and column.repeats:
         rows = number_of(column.rows, "row")
-        guess = Guess(column, "key", f"named like a key, {_values(column)} in {rows}")
+        why = "named like a key" if _named_like_a_key(column) else "it tells what is known of a person"
+        guess = Guess(column, "key", f"{why}, {_values(column)} in {rows}")
     elif column is key:
         guess = Guess(column, "key", "unique in every row, and named like a key")
     elif column.marks:
         guess = Guess(column, "identifier", f"its values look like: {', '.join(column.marks)}")
-    elif column.all_dates and words & BIRTH_WORDS:
-        guess = Guess(column, "quasi-identifier", f"dates of birth, {_values(column)}")
-    elif column.dates and column.distinct > FEW_VALUES:
-        guess = Guess(column, "identifier", f"dates, {_values(column)}: a quasi-identifier if others know it")
+    elif by_form := _by_form(column, words):
+        guess = by_form
     elif words & IDENTIFIER_WORDS:
         guess = Guess(column, "identifier", _says(words & IDENTIFIER_WORDS))
     elif column.distinct < 2:
@@ -254,11 +375,39 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
     elif words & PERSON_WORDS and column.distinct > MANY_VALUES:
         guess = Guess(column, "identifier", f"named like a key, {_values(column)} {_known(column)}")
     elif _recognised(column, sensitive):
-        guess = Guess(column, "sensitive", _says(words & sensitive))
+        named = words & sensitive
+        guess = Guess(column, "sensitive", _says(named) if named else "its values are codes of ICD-10")
+    elif _is_an_outcome(column):
+        guess = Guess(column, "sensitive", f"{_says(words & OUTCOME_WORDS)}: an outcome")
     elif words & DEMOGRAPHIC_WORDS and not column.numeric and _nearly_unique(column):
         guess = Guess(column, "identifier", f"nearly unique text: {_densest(column)}")
     elif words & DEMOGRAPHIC_WORDS:
         guess = Guess(column, "quasi-identifier", _says(words & DEMOGRAPHIC_WORDS))
+    return guess
+
+
+def _by_form(column: ColumnFacts, words: set[str]) -> Guess | None:
+    """Guess the role of dates and of amounts that are written as text."""
+    values, born = _values(column), bool(words & BIRTH_WORDS)
+    guess: Guess | None = None
+    if column.unread_amounts:
+        why = "amounts as text: convert them to numbers, as `source` says above"
+        guess = Guess(column, "dropped", why)
+    elif column.all_dates and born:
+        guess = Guess(column, "quasi-identifier", f"dates of birth, {values}")
+    elif not column.dates or column.distinct <= FEW_VALUES:
+        guess = None
+    elif not column.all_dates:
+        why = (
+            f"dates that no step reads, {values}: write them as yyyy-mm-dd, in the input or by a `query` "
+            "in source (strptime)"
+        )
+        guess = Guess(column, "identifier" if born else "dropped", why)
+    elif column.years is not None and column.years[0] == column.years[1]:
+        why = f"dates of one year, {values}: if others know them, a quasi-identifier of months (`type: date`)"
+        guess = Guess(column, "dropped", why)
+    else:
+        guess = Guess(column, "quasi-identifier", f"dates, {values}")
     return guess
 
 

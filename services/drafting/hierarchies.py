@@ -9,7 +9,7 @@ less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import duckdb
 import numpy as np
@@ -17,13 +17,14 @@ import numpy as np
 from services.drafting.small_classes import SmallClasses
 from services.drafting.yaml_text import listed, scalar
 from tasks.sql import identifier
-from tasks.types import BoolArray, IntArray
+from tasks.types import BoolArray, FloatArray, IntArray
 
 MOST_VALUES = 20  # of a hierarchy; rarer ones are read as others
 MOST_LABELS = 29  # cells that small classes have: with `*`, as many as an analyst can group by
 FEWEST_ROWS = 8  # of a value that a policy names where a column has more than MOST_VALUES
 NAMED = 3  # values of a node, at most, that are all named in its name
 MOST_MOVES = 40  # of branches
+JOINTS = (", ", "; ", " / ", " + ", " & ")  # of the values in a node's name
 OTHERS = "other"
 
 Tree = tuple["str | Tree", ...]
@@ -54,14 +55,21 @@ class Sets:
     missing: BoolArray
     rows: IntArray
     n_values: int
+    _known: dict[int, FloatArray] = field(default_factory=dict, compare=False, repr=False)
 
     def cost(self, branch: Branch) -> float:
         """Return how many values the closed cells of all rows have."""
         cells = np.full(len(self.bits), float(self.n_values))
         for node in _nodes(branch):
-            size = node.bit_count()
-            cells[((self.bits & ~node) == 0) & (cells > size)] = size
-        return float((cells * self.rows).sum())
+            np.minimum(cells, self._cells_of(node), out=cells)
+        return float(cells @ self.rows)
+
+    def _cells_of(self, node: int) -> FloatArray:
+        """Return how many values the cell of each set has if there is one node; trees share most nodes."""
+        if node not in self._known:
+            covered = (self.bits & ~node) == 0
+            self._known[node] = np.where(covered, float(node.bit_count()), float(self.n_values))
+        return self._known[node]
 
     def n_cells(self, branch: Branch) -> int:
         """Return how many different cells there are of several values, or of one and the missing one."""
@@ -117,11 +125,18 @@ def _bits(branch: Branch) -> int:
     return 1 << branch if isinstance(branch, int) else sum(map(_bits, branch))
 
 
-def _nodes(branch: Branch) -> Iterator[int]:
+def _nodes(branch: Branch) -> list[int]:
     """Return the values of each node under the root, as bits."""
-    for child in () if isinstance(branch, int) else branch:
-        yield _bits(child)
-        yield from _nodes(child)
+    found: list[int] = []
+    _collect(branch, found)
+    return found[:-1]
+
+
+def _collect(branch: Branch, found: list[int]) -> int:
+    """Add the bits of a branch and of all nodes in it, itself last; return its own."""
+    bits = 1 << branch if isinstance(branch, int) else sum([_collect(child, found) for child in branch])
+    found.append(bits)
+    return bits
 
 
 def _branches(branch: Branch) -> Iterator[Branch]:
@@ -211,11 +226,13 @@ def leaves_of(tree: Tree) -> list[str]:
 
 
 def lines_of(tree: Tree, indent: str) -> Iterator[str]:
-    """Write a tree as the nested lists of a policy."""
-    yield from _written(tree, indent, set(leaves_of(tree)))
+    """Write a tree as the nested lists of a policy; what joins the values in a name is in none of them."""
+    leaves = leaves_of(tree)
+    joint = next((one for one in JOINTS if not any(one.strip() in leaf for leaf in leaves)), JOINTS[0])
+    yield from _written(tree, indent, set(leaves), joint)
 
 
-def _written(tree: Tree, indent: str, taken: set[str]) -> Iterator[str]:
+def _written(tree: Tree, indent: str, taken: set[str], joint: str) -> Iterator[str]:
     alone = [child for child in tree if isinstance(child, str)]
     if len(alone) == len(tree):
         first, *more = listed(alone, f"{indent}  ")
@@ -227,8 +244,8 @@ def _written(tree: Tree, indent: str, taken: set[str]) -> Iterator[str]:
     for child in tree:
         if isinstance(child, str):
             continue
-        name = _name(leaves_of(child), taken)
-        lines = [*_written(child, f"{indent}    " if alone else f"{indent}  ", taken)]
+        name = _name(leaves_of(child), taken, joint)
+        lines = [*_written(child, f"{indent}    " if alone else f"{indent}  ", taken, joint)]
         key = f"{indent}- {scalar(name)}:" if alone else f"{indent}{scalar(name)}:"
         if lines[0].lstrip().startswith("["):
             yield f"{key} {lines[0].lstrip()}"
@@ -238,9 +255,9 @@ def _written(tree: Tree, indent: str, taken: set[str]) -> Iterator[str]:
             yield from lines
 
 
-def _name(leaves: Sequence[str], taken: set[str]) -> str:
+def _name(leaves: Sequence[str], taken: set[str], joint: str) -> str:
     """Name a node by its values; the name is no value's and no other node's."""
-    name = ", ".join(leaves) if len(leaves) <= NAMED else f"{leaves[0]} and {len(leaves) - 1} more"
+    name = joint.join(leaves) if len(leaves) <= NAMED else f"{leaves[0]} and {len(leaves) - 1} more"
     while name in taken:
         name += "'"
     taken.add(name)

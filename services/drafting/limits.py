@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from policy.text import number_of
 from services.drafting.bounds import rounded_down, yaml_number
 from services.drafting.facts import ColumnFacts, TableFacts
 from services.drafting.guesses import Guess, is_amount
+from services.drafting.second_release import SecondRelease
 from services.drafting.trial import METHODS, Trial, Tried
 from services.drafting.yaml_text import scalar
 
@@ -69,7 +70,7 @@ def _limits_of(facts: TableFacts, column: ColumnFacts, key: str | None) -> _Limi
         e = rounded_down(facts.middle_range(column.name) / PARTS)
         reason += f"; e is about a tenth of the range of most numbers, {yaml_number(e)}"
     elif (fewest := min(distinct for distinct, _ in column.in_tables)) < E:
-        e = max(fewest, 1)
+        e = E - 1  # of one value, and rows without any
         reason += f"; it has {number_of(fewest, 'value')}, so e is {yaml_number(e)}"
     elif 1 - both < RARE:
         e = E - 1
@@ -78,27 +79,34 @@ def _limits_of(facts: TableFacts, column: ColumnFacts, key: str | None) -> _Limi
 
 
 def room_for(share: float) -> float:
-    """Return p_max for a value of such a share, with two significant digits of what it leaves, rounded down.
+    """Return p_max for a value of a share under 1: two significant digits of what it leaves, rounded down.
 
     In a class, the other values keep at least a part of their share in the table: a half where the value is
     rare, a third where nearly all rows have it, because less variety costs more detail.
     """
     left = (1 - share) * (1 / 2 - share / 6)
-    if left <= 0:
-        return 1.0
     digits = 1 - math.floor(math.log10(left))
     return round(1 - math.floor(left * 10.0**digits + 1e-9) / 10.0**digits, digits)
 
 
-def method_lines(trial: Trial | None) -> Iterator[str]:
-    """Write the method that lost least in a trial, and what the others lost."""
+def method_lines(
+    trial: Trial | None, label: str | None = None, beside: Mapping[str, SecondRelease] | None = None
+) -> Iterator[str]:
+    """Write the method with this label, else the best of a trial, and what the others lost.
+
+    `beside` has, by label, what came of a release of the last table beside one of the table before it.
+    """
     yield "# `releasegate methods` lists the methods and their parameters."
     if trial is not None:
         yield f"# Tried on {trial.sample_rows:,} of {trial.rows:,} rows; NCP is the share of detail lost:"
         width = max(map(len, METHODS))
         for one in trial.methods:
             yield f"#   {one.label.ljust(width)}  {_outcome(one)}"
-    chosen = dict(METHODS[trial.best.label if trial is not None else next(iter(METHODS))])
+    passes = any(one.passes for one in (beside or {}).values())
+    for left, second in (beside or {}).items() if passes else ():
+        if not second.passes:
+            yield f"# Beside a release of the table before it, {left} is not published: {second.said}."
+    chosen = dict(METHODS[label or (trial.best.label if trial is not None else next(iter(METHODS)))])
     parameters = chosen.pop("parameters", None)
     yield "method:"
     yield f"  name: {chosen['name']}"
@@ -106,10 +114,28 @@ def method_lines(trial: Trial | None) -> Iterator[str]:
     yield "  # of values: less is lost, and a table can hardly be grouped by such a column."
     if trial is not None and not trial.free_sets.problem:
         yield f"  # With `sets` on the same rows: NCP {trial.free_sets.ncp:.1%}."
+    if trial is not None:
+        yield from _full_domain_lines(trial)
     yield f"  recoding: {RECODING}"
     if parameters is not None:
         written = ", ".join(f"{name}: {_value(value)}" for name, value in parameters.items())
         yield f"  parameters: {{{written}}}"
+
+
+def _full_domain_lines(trial: Trial) -> Iterator[str]:
+    """Say what one level a column for the whole table costs, and how to choose it."""
+    found = trial.full_domain
+    if found is None or found.problem:
+        return
+    left_out = found.measured.get("suppression", 0.0)
+    failing = f"; fails {', '.join(found.failing)}" if found.failing else ""
+    yield "  # One level a column for the whole table, so that readers can group by each, is `name:"
+    yield "  # full-domain`, `recoding: full-domain` and `history: repair`. On the same rows:"
+    with_widths = ":" if any(trial.widths.values()) else "."
+    yield f"  # NCP {found.ncp:.1%}, and {left_out:.1%} of the rows left out{failing}{with_widths}"
+    for name, widths in trial.widths.items():
+        if widths:
+            yield f"  #   with `widths: [{', '.join(map(yaml_number, widths))}]` of {scalar(name)}"
 
 
 def _value(value: object) -> str:

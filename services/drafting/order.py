@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from itertools import pairwise
 
+from services.drafting.number_bands import ends_of
 from services.drafting.spreadsheet import changed_bands
 
 FEWEST = 3  # values: two have no order that helps
@@ -26,15 +28,7 @@ january, february, march, april, may, june, july, august, september, october, no
 jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec
 """
 SCALES = tuple(tuple(line.split(", ")) for line in _SCALES.strip().splitlines())
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_UNIT = r" ?(?:%|years?|yrs?|y)?"
-_BELOW = re.compile(rf"(?:<=?|under|below|less than|up to) ?{_NUMBER}{_UNIT}", re.IGNORECASE)
-_BETWEEN = re.compile(rf"[\[(]?{_NUMBER}{_UNIT} ?(?:-|\u2013|to|,) ?{_NUMBER}{_UNIT}[\])]?", re.IGNORECASE)
-_OVER = re.compile(
-    rf"(?:>=?|over|above|more than|at least) ?{_NUMBER}{_UNIT}"
-    rf"|{_NUMBER}{_UNIT} ?(?:\+|<=?|and over|and older|and above|or more|or over)",
-    re.IGNORECASE,
-)
+MOST_OTHERS = 2  # values without a number beside bands, such as `refused`: they come last
 
 
 def order_of(values: Collection[str]) -> tuple[str, ...] | None:
@@ -51,25 +45,20 @@ def _by_scale(values: Collection[str]) -> tuple[str, ...] | None:
     return None
 
 
-def _by_bands(values: Iterable[str]) -> tuple[str, ...] | None:
+def _by_bands(values: Collection[str]) -> tuple[str, ...] | None:
     was = {one: band for band, others in changed_bands(values).items() for one in others}
-    ends = {value: _ends(was.get(value, value)) for value in values}
-    known = {value: at for value, at in ends.items() if at is not None}
-    return tuple(sorted(known, key=lambda value: (known[value], value))) if len(known) == len(ends) else None
+    ends = ends_of({was.get(value, value) for value in values})
+    known = {value: ends[band] for value in values if (band := was.get(value, value)) in ends}
+    others = sorted(set(values) - set(known))
+    if len(known) < FEWEST or len(others) > MOST_OTHERS or any(map(re.compile(r"\d").search, others)):
+        return None
+    if not any(low < high for low, high in known.values()):
+        return None
+    order = sorted(known, key=lambda value: (known[value], value))
+    overlaps = sum(known[one][1] > known[following][0] for one, following in pairwise(order))
+    # Codes such as `12-1001`, `12-1002` overlap as bands hardly do.
+    return None if 2 * overlaps >= len(order) else (*order, *others)
 
 
 def _plain(value: str) -> str:
     return re.sub(r"[ _]+", " ", value).strip().lower()
-
-
-def _ends(value: str) -> tuple[float, float] | None:
-    """Return where a band begins and ends."""
-    text = value.strip()
-    if found := _BELOW.fullmatch(text):
-        return float("-inf"), float(found[1])
-    if found := _BETWEEN.fullmatch(text):
-        low, high = float(found[1]), float(found[2])
-        return (low, high) if low <= high else None
-    if found := _OVER.fullmatch(text):
-        return float(found[1] or found[2]), float("inf")
-    return None

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from policy.text import number_of
-from services.drafting.bounds import rounded_outwards
+from services.drafting.bounds import rounded_outwards, yaml_number
+from services.drafting.changes import Change
 from services.drafting.facts import ColumnFacts, TableFacts
 from services.drafting.guesses import CODE_WORDS, MANY_VALUES, Guess
 from services.drafting.hierarchies import FEWEST_ROWS, drafted_hierarchy, lines_of, unlike
@@ -19,16 +20,51 @@ from tasks.sql import identifier, literal
 LONGEST = 80  # characters of a value that a policy lists
 MOST_CODES = 50
 DECADE = 10
+PERIODS_TO_COME = 4  # for which bounds have room
+SELDOM = 0.01  # of the people in two tables, from which a value is said to change
 
 
-def quasi_identifier_lines(facts: TableFacts, guess: Guess, classes: SmallClasses) -> Iterator[str]:
+def quasi_identifier_lines(
+    facts: TableFacts, guess: Guess, classes: SmallClasses, change: Change | None
+) -> Iterator[str]:
     """Write a quasi-identifier as a section of a policy; `classes` mix the values of hierarchies."""
     column = guess.column
     yield f"    {scalar(column.name)}:"
     yield f"      # {guess.why}"
-    yield from _type_lines(facts, column, classes)
+    lines = list(_type_lines(facts, _with_room(column, change), classes))
+    yield from lines
+    yield from _change(column, change, numeric=lines[-1].startswith("      bounds:") and column.numeric)
     if column.missing_share > 0:
         yield f"      # {number_of(column.rows - column.known, 'row has', 'rows have')} no value."
+
+
+def _change(column: ColumnFacts, change: Change | None, *, numeric: bool) -> Iterator[str]:
+    """Say how people's values changed from table to table, and let attackers know it."""
+    if change is not None and change.changed:
+        yield f"      # {change.said}"
+    moves = change.moves if numeric and change is not None and change.share >= SELDOM else None
+    ages = numeric and "age" in words_of(column.name)
+    if moves is not None:
+        low, high = (min(moves[0], 0), max(moves[1], 1)) if ages else moves
+        yield "      # How far 99 of 100 people's numbers moved from each table to the next. Check that it is"
+        yield "      # what may happen: who moves further looks like another person."
+        yield f"      moves: [{yaml_number(low)}, {yaml_number(high)}]"
+    elif ages:
+        yield "      # For a release every period: a person is as old as before, or one year older."
+        yield "      moves: [0, 1]"
+    elif not numeric and change is not None and change.share >= SELDOM:
+        yield "      # So a value does not tell a person apart from one release to the next."
+        yield "      may_change: true"
+
+
+def _with_room(column: ColumnFacts, change: Change | None) -> ColumnFacts:
+    """Return a column with room for PERIODS_TO_COME, if the numbers of people move in one direction."""
+    if change is None or change.moves is None or not column.numeric or column.sentinels:
+        return column
+    low, high = change.moves
+    up = max(high, float("age" in words_of(column.name))) if low >= 0 else 0.0
+    down = low if high <= 0 else 0.0
+    return replace(column, low=column.low + PERIODS_TO_COME * down, high=column.high + PERIODS_TO_COME * up)
 
 
 def classes_of(facts: TableFacts, columns: Sequence[ColumnFacts]) -> SmallClasses:
@@ -85,14 +121,11 @@ def _number(column: ColumnFacts) -> Iterator[str]:
     if others and (inner := rounded_outwards(replace(column, low=others.low, high=others.high))):
         yield f'      # Without numbers that may say "unknown": [{inner[0]}, {inner[1]}]'
     yield f"      bounds: [{bounds[0]}, {bounds[1]}]"
-    if "age" in words_of(column.name):
-        yield "      # For a release every period: a person is as old as before, or one year older."
-        yield "      moves: [0, 1]"
 
 
-def _codes(facts: TableFacts, name: str) -> tuple[list[str], int, bool] | None:
-    """Return the codes of the greatest length at which there are few enough, that length, and whether there
-    are rarer ones, which are not named; None where no length has as few.
+def _codes(facts: TableFacts, name: str) -> tuple[list[str], int, float] | None:
+    """Return the codes of the greatest length at which there are few enough, that length, and the share of
+    the rows with rarer ones, which are not named; None where no length has as few.
     """
     column = identifier(name)
     longest = facts.connection.execute(f"SELECT max(length({column})) FROM cells").fetchall()[0][0]
@@ -102,11 +135,12 @@ def _codes(facts: TableFacts, name: str) -> tuple[list[str], int, bool] | None:
         ).fetchall()
         if len(found) <= MOST_CODES:
             codes = sorted(code for code, rows in found if rows >= FEWEST_ROWS)
-            return (codes, length, len(codes) < len(found)) if codes else None
+            rest = sum(rows for _, rows in found if rows < FEWEST_ROWS) / sum(rows for _, rows in found)
+            return (codes, length, rest) if codes else None
     return None
 
 
-def _code(codes: list[str], length: int, others: bool) -> Iterator[str]:
+def _code(codes: list[str], length: int, others: float) -> Iterator[str]:
     yield "      # Its first characters group it: check that they do."
     yield "      type: code"
     yield f"      length: {length}"
@@ -115,7 +149,8 @@ def _code(codes: list[str], length: int, others: bool) -> Iterator[str]:
         yield f"      prefixes: [{', '.join(str(one) for one in range(longest - 1, 0, -1))}]"
     yield from _values(codes)
     if others:
-        yield f"      # Codes of fewer than {FEWEST_ROWS} rows, and those to come, are read as this one."
+        yield f"      # Codes of fewer than {FEWEST_ROWS} rows ({others:.1%} of all), and those to come, are"
+        yield "      # read as this one. NCP does not count what is lost so."
         yield f"      others: {unlike(codes)}"
 
 
@@ -138,7 +173,9 @@ def _category(facts: TableFacts, column: ColumnFacts, classes: SmallClasses) -> 
     yield from lines_of(found.tree, "        ")
     if found.others is not None:
         rest = number_of(column.distinct - len(found.values), "other value")
-        yield f"      # The {rest}, and those to come, are read as this one."
+        share = facts.share_without(column.name, found.values)
+        yield f"      # The {rest}, in {share:.1%} of the rows, and those to come, are read as this one."
+        yield "      # NCP does not count what is lost so."
         yield f"      others: {found.others}"
 
 

@@ -37,6 +37,17 @@ class SecondRelease:
     measured: Mapping[str, float]
     failing: tuple[str, ...] = ()
     problem: str = ""
+    unknown: tuple[str, ...] = ()  # what the gates said that cannot tell
+
+    @property
+    def passes(self) -> bool:
+        """Whether the second release was published."""
+        return not self.problem and not self.failing
+
+    @property
+    def said(self) -> str:
+        """Why it was not."""
+        return self.problem or f"it fails {', '.join(self.failing)}"
 
 
 def second_release(begun: str, before: Path, last: Path) -> SecondRelease:
@@ -57,12 +68,12 @@ def second_release(begun: str, before: Path, last: Path) -> SecondRelease:
             for period, table in zip(PERIODS, (before, last), strict=True):
                 outcome = release(file, store=folder / "store", period=period, input_path=table)
                 if outcome.state != "published" and period == PERIODS[0]:
-                    failing = ", ".join(_failing(outcome))
-                    return SecondRelease({}, problem=f"the release before it fails {failing}")
+                    problem = f"the release before it fails {', '.join(_failing(outcome))}"
+                    return SecondRelease({}, problem=problem, unknown=_unknown(outcome))
         except ReleaseGateError as error:
             return SecondRelease({}, problem=" ".join(error.message.split()))
     measured = {one.gate: one.value for one in outcome.gates if one.value is not None}
-    return SecondRelease(measured, _failing(outcome))
+    return SecondRelease(measured, _failing(outcome), unknown=_unknown(outcome))
 
 
 @contextmanager
@@ -80,3 +91,7 @@ def _own_environment() -> Iterator[None]:
 
 def _failing(outcome: Outcome) -> tuple[str, ...]:
     return tuple(one.gate for one in outcome.gates if one.verdict is not Verdict.PASS)
+
+
+def _unknown(outcome: Outcome) -> tuple[str, ...]:
+    return tuple(f"{one.gate}: {one.detail}" for one in outcome.gates if one.verdict is Verdict.UNKNOWN)

@@ -10,7 +10,12 @@ from pathlib import Path
 from policy.location import Location, ObjectAddress
 from policy.postgres_address import PostgresTable
 
-PERIOD = r"(?<![0-9])(?:19|20)[0-9]{2}(?:-?[QqMmWw]?[0-9]{1,2})?(?![0-9])"
+_DAY = r"(?:0[1-9]|[12]\d|3[01])"
+_MONTH = r"(?:0[1-9]|1[0-2])"
+PERIOD = (
+    r"(?<![0-9])(?:19|20)[0-9]{2}"
+    rf"(?:-{_MONTH}-{_DAY}|_{_MONTH}_{_DAY}|{_MONTH}{_DAY}|-?[QqMmWwHhSs]?[0-9]{{1,2}}|[A-Z](?![A-Za-z]))?(?![0-9])"
+)
 
 
 def source_of(tables: Sequence[Location]) -> tuple[str, str | None]:
@@ -53,7 +58,7 @@ def series_of(names: Sequence[str]) -> tuple[str, str | None]:
     if len(names) > 1:
         return _of_several(names)
     file = names[0]
-    stem = file.split(".")[0]
+    stem = _stem(file)
     periods = periods_in(file)
     # Two periods are the ends of a range.
     if len(periods) == 1:
@@ -64,7 +69,7 @@ def series_of(names: Sequence[str]) -> tuple[str, str | None]:
 
 def periods_in(name: str) -> list[str]:
     """Return the periods that stand in a file's name."""
-    return re.findall(PERIOD, name.split(".", maxsplit=1)[0])
+    return re.findall(PERIOD, _stem(name))
 
 
 def period_of(name: str, names: Sequence[str]) -> str | None:
@@ -77,19 +82,38 @@ def period_of(name: str, names: Sequence[str]) -> str | None:
 
 
 def _of_several(names: Sequence[str]) -> tuple[str, str | None]:
+    if found := _of_whole_periods(names):
+        return found
     # What all names begin or end with may hold a part of the period, such as the century or the "Q".
     before = re.sub(r"(?:(?:19|20)[0-9]{2}-?[QqMmWw]?|[0-9]+)$", "", _common_beginning(names))
     after = _common_beginning([name[len(before) :][::-1] for name in names])[::-1]
     after = re.sub(r"^[A-Za-z0-9]+", "", after)
     periods = [name[len(before) : len(name) - len(after)] for name in names]
     if not all(re.fullmatch(r"[A-Za-z0-9_:-]+", period) for period in periods):
-        return _series(before.split(".")[0]), None
-    return _series(before.split(".")[0] + after.split(".")[0]), f"{before}{{period}}{after}"
+        return _series(_stem(before)), None
+    return _series(_stem(before) + _stem(after)), f"{before}{{period}}{after}"
+
+
+def _of_whole_periods(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the series and the files' name where each name has one period, and they differ in it alone."""
+    periods = [periods_in(name) for name in names]
+    if any(len(found) != 1 for found in periods) or len({found[0] for found in periods}) < len(names):
+        return None
+    others = {name.replace(found[0], "{period}", 1) for name, found in zip(names, periods, strict=True)}
+    if len(others) > 1:
+        return None
+    file = others.pop()
+    return _series(_stem(file).replace("{period}", "")), file
 
 
 def _common_beginning(names: Sequence[str]) -> str:
     first, last = min(names), max(names)
     return next((first[:n] for n, letter in enumerate(first) if last[n : n + 1] != letter), first)
+
+
+def _stem(name: str) -> str:
+    """Return a file's name without its ending, which has no digit but in `sqlite3`."""
+    return re.sub(r"(?:\.(?:[A-Za-z]+|sqlite3))+$", "", name)
 
 
 def _series(stem: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from policy.model import Source
 from policy.text import number_of
 from services.drafting.facts import TableFacts
 from services.drafting.guesses import Guess
 from services.drafting.sentinels import Sentinels
+from services.drafting.steps import Steps
 from services.drafting.tables import InputOptions
 from services.drafting.yaml_text import listed, scalar
+from tasks.intake.encoding import said_of
 from tasks.sql import identifier
 
 MOST_NAMED = 4  # columns in a comment
@@ -41,22 +44,22 @@ def source_lines(
         yield f"  delimiter: {scalar(source.delimiter)}"
     if source.encoding != "utf-8":
         yield "  # The file is not UTF-8: check that accented letters come out right."
+        if facts.loaded.readings:
+            yield f"  # Others are as likely: {said_of(facts.loaded.readings)}."
         yield f"  encoding: {source.encoding}"
     yield "  # Marks of a missing value. Check that none of them is a real value."
     yield f"  missing: {next(listed(source.missing, ''))}"
     yield from _steps(facts)
+    yield from _proposed(guesses, after=bool(source.values))
+    yield from _query(facts)
     yield from _zeros(facts)
-    yield from _proposed(guesses)
     yield from _left_out(guesses)
     yield ""
 
 
 def _steps(facts: TableFacts) -> Iterator[str]:
     steps, source = facts.steps, facts.source
-    if source.strip:
-        where = f"around cells of {_named(steps.padded)}" if steps.padded else "around names of columns"
-        yield f"  # There are blanks {where}."
-        yield "  strip: true"
+    yield from _unseen(steps, source)
     if source.case:
         yield "  # The same values are written in several cases. Check that the case means nothing."
         yield f"  case: {_mapping({name: scalar(case) for name, case in source.case.items()})}"
@@ -75,8 +78,49 @@ def _steps(facts: TableFacts) -> Iterator[str]:
         yield f"  decimal: {scalar(source.decimal)}"
     if source.thousands is not None:
         yield f"  thousands: {scalar(source.thousands)}"
+    if source.values:
+        yield "  # Other spellings of the same value. Check that they are."
+        yield "  values:"
+        for name, spellings in source.values.items():
+            lists = {value: next(listed(others, "", 1000)) for value, others in spellings.items()}
+            yield f"    {scalar(name)}: {_mapping(lists)}"
     if steps.otherwise:
         yield f"  # Numbers in {_named(steps.otherwise)} are written otherwise: correct them by a `query`."
+
+
+def _unseen(steps: Steps, source: Source) -> Iterator[str]:
+    if source.invisible == "removed":
+        where = f"cells of {_named(steps.hidden)}" if steps.hidden else "names of columns"
+        yield f"  # In {where} are characters that are not shown, or accents apart: they make other values."
+        yield "  invisible: removed"
+    if source.strip:
+        where = f"around cells of {_named(steps.padded)}" if steps.padded else "around names of columns"
+        yield f"  # There are blanks {where}."
+        yield "  strip: true"
+
+
+def _query(facts: TableFacts) -> Iterator[str]:
+    """Write the query that reads amounts and long codes."""
+    steps = facts.steps
+    if steps.amounts:
+        yield f"  # Amounts in {_named(steps.amounts)} are texts: the query reads them as numbers. Check the"
+        yield "  # decimal mark; what is no amount becomes a missing value."
+    if steps.unread_amounts:
+        yield f"  # Amounts in {_named(steps.unread_amounts)} are texts in several currencies or units:"
+        yield "  # convert them to numbers by a `query`, and give the columns a role."
+    for name, length in steps.shortened.items():
+        yield f"  # Most codes of {scalar(name)} are in one row: the query groups them by their beginnings of"
+        yield f"  # {number_of(length, 'character')}, as no code that is in one row may be published."
+    for name, rounding in steps.rounded.items():
+        yield f"  # Most numbers of {scalar(name)} are in one row, so that they identify people: the query"
+        yield f"  # {rounding.said}."
+    if steps.replaced:
+        yield f"  query: {scalar(_replacing(steps.replaced))}"
+
+
+def _replacing(sql: Mapping[str, str]) -> str:
+    replaced = ", ".join(f"{one} AS {identifier(name)}" for name, one in sql.items())
+    return f"SELECT * REPLACE ({replaced}) FROM input"
 
 
 def _zeros(facts: TableFacts) -> Iterator[str]:
@@ -84,16 +128,15 @@ def _zeros(facts: TableFacts) -> Iterator[str]:
     short = {column.name: column.lost_zeros for column in facts.columns if column.lost_zeros is not None}
     if not short:
         return
-    codes = ", ".join(
-        f"lpad({identifier(name)}, {n}, '0') AS {identifier(name)}" for name, n in short.items()
-    )
+    codes = {name: f"lpad({identifier(name)}, {n}, '0')" for name, n in short.items()}
     yield f"  # Codes of different length in {_named(short)}: did a spreadsheet remove their leading zeros?"
-    yield '  # If so, remove the "# " before `query`, and correct the values below.'
-    yield f"  # query: {scalar(f'SELECT * REPLACE ({codes}) FROM input')}"
+    instead = " in place of the query above" if facts.steps.replaced else ""
+    yield f'  # If so, remove the "# " before `query`{instead}, and correct the values below.'
+    yield f"  # query: {scalar(_replacing({**facts.steps.replaced, **codes}))}"
 
 
-def _proposed(guesses: list[Guess]) -> Iterator[str]:
-    """Propose other spellings of values, each column's in a line of its own."""
+def _proposed(guesses: list[Guess], *, after: bool) -> Iterator[str]:
+    """Propose other spellings of values, a line a column, `after` those that are certain."""
     lines = []
     for guess in guesses:
         column = guess.column
@@ -105,7 +148,8 @@ def _proposed(guesses: list[Guess]) -> Iterator[str]:
     if lines:
         yield "  # Look at these values in the table. Where the reason is right, remove `# ` before `values`"
         yield "  # and before the column, and correct the column's values or bounds below."
-        yield "  # values:"
+        if not after:
+            yield "  # values:"
     for reason, written, name in lines:
         yield f"  #   {scalar(name)}: {written} # {reason}"
 

@@ -6,33 +6,42 @@ A workbook, a database, an object and a table of Postgres are opened and bounded
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 import duckdb
 
+from policy.encoding import UTF_8, codec_of, is_unicode
 from policy.errors import InputError, UsageError
 from policy.location import Location
 from policy.postgres_address import PostgresTable
-from policy.text import BLANKS, number_of
+from policy.text import BLANKS, number_of, one_spelling
 from policy.trusted import Memory, ObjectStore
 from tasks.intake.columns import check_distinct, display_column
 from tasks.intake.copied_rows import COPIED, copied_rows
+from tasks.intake.csv_file import CsvText, check_count, csv_reader, forget_rejected, rejected_row
 from tasks.intake.database import allowed_memory, own_database
+from tasks.intake.encoding import (
+    common_encoding,
+    guess_encoding,
+    is_ascii,
+    lines_beyond_ascii,
+    readings,
+    utf_8_text,
+)
 from tasks.intake.lengths import check_lengths
-from tasks.intake.lines import LONGEST_LINE, count_records
+from tasks.intake.lines import count_records
+from tasks.intake.load import HINT_QUOTES, rows_in
 from tasks.intake.sealed import sealed
 from tasks.intake.sealed_file import SealedFile
 from tasks.intake.source import FORMATS, POSTGRES, SUFFIXES, Format
 from tasks.intake.sqlite_file import check_nothing_unfinished
-from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_text, check_width, read_header
+from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_width, read_header
 from tasks.intake.text_rows import names_of_rows, rows_reader
 from tasks.sql import identifier, literal
 
-Encoding = Literal["utf-8", "latin-1"]
 PLAIN_FILES: tuple[Format, ...] = ("csv", "parquet")
 NO_STORE = Memory()  # a draft is made without a store, whose owner could limit its memory
 TOTAL = "(?:grand |sub)?(?:total|totals|sum|summe|gesamt|insgesamt|somme|suma|totale):?"
@@ -64,8 +73,10 @@ class Loaded:
     names: tuple[str, ...]
     number: str
     delimiter: str
-    encoding: Encoding
+    encoding: str
+    readings: Mapping[str, str]  # the encodings that are as likely as this one, with what each reads
     padded_names: bool  # some name has blanks around it
+    hidden_names: bool  # some name has characters that are not shown
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,9 @@ class _File:
     kind: Format
     written: tuple[str, ...]
     delimiter: str | None = None
-    encoding: Encoding | None = None
+    text: CsvText | None = None
+    encoding: str = ""  # empty if it is ASCII, or no CSV
+    sample: bytes = b""  # of a CSV file that is neither ASCII nor Unicode, lines that tell its encoding
 
 
 @dataclass(frozen=True)
@@ -103,8 +116,11 @@ def load_tables(
     tables: Sequence[Location],
     options: InputOptions | None = None,
     formats: Sequence[Format] = FORMATS,
+    encoding: str | None = None,
 ) -> Loaded:
     """Create `cells` from tables with the same columns, which are in one of `formats`.
+
+    CSV files are in `encoding`; without one, it is guessed of each, and of all together where these differ.
 
     Raises UsageError where there is no such file or its kind is unknown, InputError where one cannot be read
     as a table of at least one row, ends in a total, or is written otherwise than the first. No message holds
@@ -120,12 +136,13 @@ def load_tables(
     names: tuple[str, ...] = ()
     number = "table"
     for place, (table, kind) in enumerate(zip(tables, kinds, strict=True)):
-        with _sealed(table, kind, options) as copy:
-            file = _file(con, copy, kind)
+        with _sealed(table, kind, options, encoding) as (copy, read_as, sample):
+            file = replace(_file(con, copy, kind), encoding=read_as, sample=sample)
             if kind in COPIED:
                 _check_no_row(file.written, copy.shown)
-            called = [name.strip(BLANKS) for name in file.written]
+            called = [_called(name) for name in file.written]
             check_distinct(called, copy.shown, tell=False)
+            _check_no_rowid(called, copy.shown)
             if not place:
                 names = tuple(called)
                 while number.casefold() in {name.casefold() for name in names}:
@@ -135,14 +152,32 @@ def load_tables(
             _check_rows(con, names, number, place, copy.shown)
             files.append(file)
             shown.append(copy.shown)
+    if encoding is None and (common := _common_encoding(files)) is not None:
+        con.execute("DROP TABLE cells")
+        return load_tables(con, tables, options, formats, common)
     con.execute("SET enable_external_access = false")
+    read_as = _same_encoding(files, shown)
     return Loaded(
         names=names,
         number=number,
         delimiter=_same_delimiter(files, shown),
-        encoding=_same_encoding(tables, files, shown, options.objects),
+        encoding=read_as,
+        readings=readings(b"".join(file.sample for file in files), read_as),
         padded_names=any(name != name.strip(BLANKS) for file in files for name in file.written),
+        hidden_names=any(name != one_spelling(name) for file in files for name in file.written),
     )
+
+
+def _called(name: str) -> str:
+    return one_spelling(name).strip(BLANKS)
+
+
+def _check_no_rowid(names: Sequence[str], where: str) -> None:
+    """Refuse the name by which DuckDB counts the rows of `cells`."""
+    if "rowid" in {name.casefold() for name in names}:
+        raise InputError(
+            "a column is called rowid, as DuckDB's count of rows", where=where, hint="Rename it."
+        )
 
 
 def _check_each_once(tables: Sequence[Location]) -> None:
@@ -174,16 +209,28 @@ def _kind(table: Location, formats: Sequence[Format]) -> Format:
 
 
 @contextmanager
-def _sealed(table: Location, kind: Format, options: InputOptions) -> Iterator[SealedFile]:
-    """Seal a table; a sheet or a table of a database is copied as text."""
+def _sealed(
+    table: Location, kind: Format, options: InputOptions, encoding: str | None
+) -> Iterator[tuple[SealedFile, str, bytes]]:
+    """Seal a table; a sheet or a table of a database is copied as text, and a CSV file as UTF-8.
+
+    Also yields the encoding of a CSV file that is not ASCII, and lines that tell it if no mark does.
+    """
     with sealed(table, objects=options.objects) as whole:
-        if kind not in COPIED:
-            yield whole
-            return
-        check_nothing_unfinished(table)
-        named = options.sheet if kind == "excel" else options.table
-        with copied_rows(whole, kind, named, "", prefix="--", memory=NO_STORE) as rows:
-            yield rows
+        if kind == "csv":
+            if is_ascii(whole):
+                encoding = UTF_8
+            encoding = encoding or guess_encoding(whole)
+            sample = b"" if is_unicode(codec_of(encoding)) else lines_beyond_ascii(whole)
+            with utf_8_text(whole, encoding) as text:
+                yield text, "" if is_ascii(whole) else encoding, sample
+        elif kind in COPIED:
+            check_nothing_unfinished(table)
+            named = options.sheet if kind == "excel" else options.table
+            with copied_rows(whole, kind, named, "", prefix="--", memory=NO_STORE) as rows:
+                yield rows, "", b""
+        else:
+            yield whole, "", b""
 
 
 def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format) -> _File:
@@ -200,9 +247,8 @@ def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format) -> _F
         if problem:
             raise _unreadable(table, problem)
         return _File(kind, tuple(names))
-    encoding = _encoding(table)
-    delimiter, header = _header(table, encoding)
-    return _File(kind, tuple(header), delimiter, encoding)
+    delimiter, text = _checked_text(table)
+    return _File(kind, tuple(text.header), delimiter, text)
 
 
 def _reader(table: SealedFile, file: _File) -> str:
@@ -211,13 +257,9 @@ def _reader(table: SealedFile, file: _File) -> str:
         return rows_reader(table, file.written)
     if file.kind == "parquet":
         return f"read_parquet({place}, hive_partitioning = false)"
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in file.written)
-    return (
-        f"read_csv({place}, columns = {{{columns}}}, auto_detect = false, header = true, "
-        f"delim = {literal(file.delimiter or ',')}, quote = '\"', escape = '\"', strict_mode = true, "
-        f"encoding = '{file.encoding}', max_line_size = {2 * LONGEST_LINE}, compression = 'none', "
-        "hive_partitioning = false)"
-    )
+    assert file.text is not None and file.delimiter is not None  # noqa: S101, PT018 -- it is CSV
+    parallel = not file.text.count.has_breaks
+    return csv_reader(table, file.delimiter, file.written, null="", parallel=parallel)
 
 
 def _load(
@@ -229,8 +271,8 @@ def _load(
     place: int,
 ) -> None:
     """Add a table's rows to `cells`, all text; how long they are is checked where no line of a file says."""
-    problem = ""
-    written = {name.strip(BLANKS): name for name in file.written}
+    problem = rejected = ""
+    written = {_called(name): name for name in file.written}
     selected = [f"CAST({identifier(written[name])} AS VARCHAR) AS {identifier(name)}" for name in names]
     try:
         cells = f"(SELECT {', '.join(selected)} FROM {_reader(table, file)})"
@@ -238,6 +280,9 @@ def _load(
             check_lengths(con, cells, names, table.shown)
         rows = f"SELECT *, {place} AS {identifier(number)} FROM {cells}"
         con.execute(f"INSERT INTO cells {rows}" if place else f"CREATE TABLE cells AS {rows}")
+        if file.text is not None:
+            rejected = rejected_row(con, table)
+            forget_rejected(con)
     except duckdb.OutOfMemoryException:
         problem = f"needs more than {allowed_memory(NO_STORE)}"
     except duckdb.Error as error:
@@ -245,13 +290,17 @@ def _load(
         problem = type(error).__name__
     if problem:
         raise _unreadable(table, problem)
+    if rejected:
+        raise InputError(rejected, where=table.shown, hint=HINT_QUOTES)
+    if file.text is not None:
+        check_count(table, file.text, rows_in(con, f"cells WHERE {identifier(number)} = {place}"))
 
 
 def _unreadable(table: SealedFile, problem: str) -> InputError:
     return InputError(
         f"cannot be read as a table ({problem})",
         where=table.shown,
-        hint="Check that it is complete, and that every line of a CSV file has as many cells as line 1.",
+        hint="The file may be damaged: export it again.",
     )
 
 
@@ -305,47 +354,33 @@ def _same_delimiter(files: Sequence[_File], shown: Sequence[str]) -> str:
     return found[0][0] if found else ","
 
 
-def _same_encoding(
-    tables: Sequence[Location], files: Sequence[_File], shown: Sequence[str], objects: ObjectStore
-) -> Encoding:
-    """Return the encoding of all files; those of ASCII alone are in each."""
-    latin = next((place for place, file in enumerate(files) if file.encoding == "latin-1"), None)
-    if latin is None:
-        return "utf-8"
-    for place, file in enumerate(files):
-        if file.encoding == "utf-8":
-            with sealed(tables[place], objects=objects) as copy:
-                plain = _is_ascii(copy)
-            if not plain:
-                raise InputError(
-                    f"is utf-8, and {shown[latin]} is not",
-                    where=shown[place],
-                    hint="Save all tables in one encoding.",
-                )
-    return "latin-1"
+def _common_encoding(files: Sequence[_File]) -> str | None:
+    """Return the encoding that all files can be in where other ones are likelier for some of them."""
+    guessed = {file.encoding for file in files if file.encoding}
+    if len(guessed) < 2 or not all(file.sample for file in files if file.encoding):
+        return None
+    return common_encoding(file.sample for file in files)
 
 
-def _is_ascii(table: SealedFile) -> bool:
-    with table.open() as file:
-        return all(line.isascii() for line in file)
+def _same_encoding(files: Sequence[_File], shown: Sequence[str]) -> str:
+    """Return the encoding of all files. Those of ASCII are in each."""
+    found = {file.encoding: where for file, where in zip(files, shown, strict=True) if file.encoding}
+    (first, where), *others = [*found.items()] or [(UTF_8, "")]
+    for encoding, other in others:
+        raise InputError(
+            f"is {encoding}, and {where} is {first}",
+            where=other,
+            hint="Save all tables in one encoding.",
+        )
+    return first
 
 
-def _encoding(table: SealedFile) -> Encoding:
-    """Return UTF-8 where the text is that, else Latin-1, which any text is."""
-    try:
-        check_text(table, "utf-8")
-    except InputError:
-        check_text(table, "latin-1")
-        return "latin-1"
-    return "utf-8"
-
-
-def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
-    """Return the delimiter that cuts the first line into most columns, and their names."""
-    with table.text(encoding) as text:
+def _checked_text(table: SealedFile) -> tuple[str, CsvText]:
+    """Return the delimiter that cuts the first line into most columns, and what is known of the text."""
+    with table.text(UTF_8) as text:
         line = re.sub('"[^"]*"', "", text.readline(LONGEST_HEADER))
     delimiter = max(DELIMITERS, key=line.count)
-    names = read_header(table, encoding, delimiter)
+    names = read_header(table, delimiter)
     _check_no_row(names, table.shown)
     if len(names) > 1 and not names[-1].strip() and all(name.strip() for name in names[:-1]):
         raise InputError(
@@ -355,9 +390,9 @@ def _header(table: SealedFile, encoding: Encoding) -> tuple[str, list[str]]:
         )
     check_distinct(names, table.shown, tell=False)
     # The drafted policy refuses line breaks inside of values until somebody allows them.
-    count_records(table, line_breaks=True)
-    check_width(table, encoding, delimiter, len(names))
-    return delimiter, names
+    counted = count_records(table, line_breaks=True)
+    check_width(table, delimiter, len(names))
+    return delimiter, CsvText(names, counted)
 
 
 def _check_no_row(names: Sequence[str], where: str) -> None:

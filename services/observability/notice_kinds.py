@@ -9,9 +9,9 @@ from typing import Any
 from policy.errors import ReleaseGateError
 from policy.text import number_of
 from release_store.approval.approvals import needed_by
-from release_store.approval.decisions import BEFORE_CORRECTION
+from release_store.approval.decisions import BEFORE_CORRECTION, RESTORED_SINCE
 from release_store.approval.reviewers import AT_LEAST
-from release_store.protocol.names import ANSWERED, ASKED, CORRECTED
+from release_store.protocol.names import ANSWERED, ASKED, CORRECTED, RESTORED
 from release_store.publishing.public_files import candidate_folder, kept_folder
 from release_store.records import AuditEvent, CandidateRecord, GateResult, Release, Verdict
 from release_store.store import ReleaseStore
@@ -107,6 +107,8 @@ def _published(of: _Subject) -> str:
 
 
 def _stale(of: _Subject) -> str:
+    if of.event.reason.endswith(RESTORED_SINCE):
+        return f"{of.name} is stale: the release that it revises {RESTORED_SINCE}."
     another = "its series has a new release since its gates ran"
     cause = BEFORE_CORRECTION if of.event.reason == BEFORE_CORRECTION else another
     return f"{of.name} is stale: {cause}. Run `rejudge`."
@@ -122,6 +124,10 @@ def _failed(of: _Subject) -> str:
 
 def _withdrawn(of: _Subject) -> str:
     return f"{of.name} was withdrawn by {sanitize_text(of.event.actor)}; a tombstone takes its place."
+
+
+def _restored(of: _Subject) -> str:
+    return f"{of.name} was restored by {sanitize_text(of.event.actor)}: it is public again."
 
 
 def _overridden(of: _Subject) -> str:
@@ -165,6 +171,7 @@ KINDS: dict[str, tuple[str, Callable[[_Subject], str]]] = {
     "candidate.failed": ("candidate.failed", _failed),
     "release.published": ("candidate.published", _published),
     "release.withdrawn": ("candidate.withdrawn", _withdrawn),
+    RESTORED: ("candidate.restored", _restored),
     "decision.override": ("candidate.overridden", _overridden),
     "input.missing": ("candidate.input-missing", _missing),
     "input.refused": ("candidate.input-refused", _refused),

@@ -13,7 +13,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from policy.text import one_spelling
 from release_store.records import EquivalenceClasses
+from tasks.privacy.similar import together
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
 
 T = TypeVar("T", bound=np.generic)
@@ -76,7 +78,10 @@ class Points:
 
 
 def space_of(classes: Iterable[EquivalenceClasses], *tables: PreparedTable | None) -> Space:
-    """Return the space that holds all these classes, and the people of `tables`."""
+    """Return the space that holds all these classes, and the people of `tables`.
+
+    Sensitive values that look alike are one there: releases may have spelled one differently.
+    """
     numeric: dict[str, None] = {}
     domains: dict[str, dict[str, None]] = {}
     sensitive: dict[str, dict[str, None]] = {}
@@ -91,7 +96,7 @@ def space_of(classes: Iterable[EquivalenceClasses], *tables: PreparedTable | Non
         for name, cells in each.sets.items():
             domains.setdefault(name, {}).update(dict.fromkeys(cells.values))
         for name, values in each.sensitive_values.items():
-            sensitive.setdefault(name, {}).update(dict.fromkeys(values))
+            sensitive.setdefault(name, {}).update(dict.fromkeys(map(one_spelling, values)))
     return Space(
         tuple(numeric),
         {name: tuple(values) for name, values in domains.items()},
@@ -128,7 +133,7 @@ def boxes_of(classes: EquivalenceClasses, space: Space, *, as_written: bool = Fa
     knows = np.zeros((n, len(space.sensitive)), dtype=bool)
     for column, (name, values) in enumerate(space.sensitive.items()):
         if name in classes.counts:
-            present.append(_spread(classes.counts[name] > 0, classes.sensitive_values[name], values))
+            present.append(_counts(classes, name, values) > 0)
             knows[:, column] = True
         else:
             present.append(np.zeros((n, len(values)), dtype=bool))
@@ -138,11 +143,20 @@ def boxes_of(classes: EquivalenceClasses, space: Space, *, as_written: bool = Fa
 def counts_of(classes: EquivalenceClasses, space: Space) -> dict[str, IntArray]:
     """Return how many records of each class have each value of the space, (n, |values|) an attribute."""
     return {
-        name: _spread(classes.counts[name], classes.sensitive_values[name], values)
+        name: _counts(classes, name, values)
         if name in classes.counts
         else np.zeros((classes.n_classes, len(values)), dtype=np.int64)
         for name, values in space.sensitive.items()
     }
+
+
+def _counts(classes: EquivalenceClasses, name: str, values: tuple[str, ...]) -> IntArray:
+    """Return how many records of each class have each of the `values` of the space, (n, |values|)."""
+    counts, texts = classes.counts[name], tuple(map(one_spelling, classes.sensitive_values[name]))
+    spelled = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    if len(spelled) < len(texts):
+        counts = together(counts, np.array([spelled[text] for text in texts], dtype=np.int64))
+    return _spread(counts, tuple(spelled), values)
 
 
 def concatenated(boxes: Sequence[Boxes]) -> Boxes:

@@ -124,6 +124,16 @@ def sizes(candidate: ReleaseGeometry, earlier: ReleaseGeometry, k_least: int) ->
     return _compared(_Check("size", lambda side: side.size[:, None], few, None), candidate, earlier)
 
 
+def equal_cells(candidate: ReleaseGeometry, earlier: ReleaseGeometry) -> tuple[IntArray, IntArray]:
+    """Return the classes of both sides, (pairs,) each, that lie inside each other."""
+    found = [
+        np.stack([line, place])[:, _inside(candidate, line, earlier, place)]
+        for line, place in _nests(candidate, earlier, None, 1)
+    ]
+    mine, theirs = np.concatenate([np.zeros((2, 0), dtype=np.int64), *found], axis=1)
+    return mine, theirs
+
+
 def _compared(check: _Check, candidate: ReleaseGeometry, earlier: ReleaseGeometry) -> Comparison:
     """Ask of every nested pair what is left, and of all classes of a release that lie inside the same one."""
     failing = np.zeros(len(candidate.boxes), dtype=bool)

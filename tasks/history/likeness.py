@@ -10,10 +10,10 @@ from collections.abc import Collection
 
 import numpy as np
 
+from expectations.numbers import exact_text
 from policy.model import ReleasePolicy
 from release_store.records import EquivalenceClasses
 from tasks.history.intersection import compared_attributes
-from tasks.preprocessing.prepare import number_text
 from tasks.types import BoolArray, FloatArray, IntArray
 
 LEAST_SHARE = 0.5
@@ -111,7 +111,7 @@ def _is_number(text: str) -> bool:
         value = float(text)
     except ValueError:
         return False
-    return bool(np.isfinite(value)) and number_text(value) == text
+    return bool(np.isfinite(value)) and exact_text(text) == text
 
 
 def _known_labels(candidate: EquivalenceClasses, earlier: EquivalenceClasses, name: str) -> float:

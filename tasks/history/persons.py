@@ -6,12 +6,15 @@ person over the releases knows one class in each, and the sensitive value stands
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, repeat
 
 import numpy as np
 import pandas as pd
 
+from release_store.person_key import CUT
 from release_store.records import PersonHashes
 from tasks.geometry.bitsets import packed
 from tasks.history.intersection import Allowed, History
@@ -60,6 +63,43 @@ def why_not_joined(fingerprint: str, earlier: PersonHashes | None) -> str | None
 def joinable(fingerprint: str, earlier: Sequence[PersonHashes | None]) -> list[PersonHashes | None]:
     """Return the people of the earlier releases, None for those that cannot be joined."""
     return [None if why_not_joined(fingerprint, people) else people for people in earlier]
+
+
+def known_by_another_key(own: PersonHashes, earlier: Sequence[PersonHashes | None]) -> int:
+    """Count the candidate's people who are in no earlier release, but whose key is there in another form.
+
+    A key in its canonical form (`canonical_key`) that belongs to somebody of an earlier release who is in the
+    candidate too is another person's. O(people of all releases).
+    """
+    known = [people for people in earlier if people is not None]
+    if not known:
+        return 0
+    here = set(own.hashes)
+    before = {one: form for people in known for one, form in _with_forms(people)}
+    forms, left = _counted((one, form) for one, form in _with_forms(own) if one not in before)
+    forms_gone, left_gone = _counted((one, form) for one, form in before.items() if one not in here)
+    alike = (forms & forms_gone).total()
+    return alike + sum(min(n, left_gone[rest ^ CUT]) for rest, n in left.items())
+
+
+def _counted(people: Iterable[tuple[str, str | None]]) -> tuple[Counter[str], Counter[int]]:
+    """Return how many people have each hash or form, and what the XOR of the two leaves of a long number."""
+    forms, left = Counter[str](), Counter[int]()
+    for one, form in set(people):
+        forms.update({one, form or one})
+        if form is not None:
+            left[int(one, 16) ^ int(form, 16)] += 1
+    return forms, left
+
+
+def _with_forms(people: PersonHashes) -> Iterator[tuple[str, str | None]]:
+    return zip(people.hashes, people.canonical or repeat(None, len(people.hashes)), strict=True)
+
+
+def shares_followed(releases: Sequence[PersonHashes]) -> list[float]:
+    """Return for each release but the first which share of the one before it is in it. O(people)."""
+    people = [set(one.hashes) for one in releases]
+    return [len(before & now) / len(before) if before else 1.0 for before, now in pairwise(people)]
 
 
 def all_followed(

@@ -2,6 +2,7 @@
 
 A bucket is one person of each position of a signature, and lies in one group. The method cuts one person of
 each bucket; the others are assigned to its group by what they cost there, and assigned anew in a few rounds.
+Where every bucket has a signature of its own, buckets change places as wholes, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tasks.types import FloatArray, IntArray, PreparedTable, Progress
 AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
 ROUNDS = 3
 PART = 256
+POOLS = 4  # of buckets: those of one change places among the others
 
 Cut = Callable[[IntArray, float], IntArray]
 """Groups `rows` among themselves, of so many people for each: labels, -1 for those it leaves out."""
@@ -31,15 +33,18 @@ def placed(
     least_size: int,
     cut: Cut,
     progress: Progress,
+    *,
+    local: bool = False,
 ) -> tuple[IntArray, IntArray]:
     """Return labels (m,) and seats (m, 2) in which every group has equally many people in each position.
 
     Buckets of `least_size` people are groups of their own, `cut` groups the others. Those of one `pool`
-    (m,) may take one another's seats; `value` (m,) are tuples, `points` (m, d) where records lie. -1 where
-    there is no seat, or no place in a group. O(m AT_ONCE) for costs, and pools x (m + groups) for cells.
+    (m,) may take one another's seats; `value` (m,) are tuples, `points` (m, d) where records lie. If buckets
+    are `local`, each has a signature of its own. -1 where there is no seat, or no place in a group. O(m
+    AT_ONCE) for costs, and pools x (m + groups) for cells.
     """
     labels = np.full(len(seat), -1, dtype=np.int64)
-    firsts, others = _firsts(seat, value)
+    firsts, others = _nearest_to_middles(seat, points) if local else _firsts(seat, value)
     if not len(firsts):
         return labels, np.full_like(seat, -1)
     length = _lengths(seat)[seat[firsts, 0]]
@@ -48,10 +53,18 @@ def placed(
         labels[firsts[short]] = cut(firsts[short], float(length[short].mean()))
     # A bucket of enough people is a group of its own.
     labels[firsts[~short]] = labels.max(initial=-1) + 1 + np.arange(int((~short).sum()))
-    _join(table, seat, labels, firsts, others, points)
+    if local:
+        of = np.full(int(seat[:, 0].max()) + 1, -1)
+        of[seat[firsts, 0]] = labels[firsts]
+        labels[others] = of[seat[others, 0]]
+    else:
+        _join(table, seat, labels, firsts, others, points)
     seat = np.where(labels[:, None] >= 0, seat, -1)
     for number in range(ROUNDS):
         progress(number / ROUNDS, "who is beside whom")
+        if local:
+            for turn in (2 * number, 2 * number + 1):
+                labels = _with_buckets_exchanged(table, seat, labels, points, turn)
         seat = _exchanged(table, seat, labels, pool, points, number)
     return labels, seat
 
@@ -73,6 +86,19 @@ def _firsts(seat: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:
     first[seats[rarest, 0]] = seats[rarest, 1]
     mine = seat[rows, 1] == first[seat[rows, 0]]
     return rows[mine], rows[~mine]
+
+
+def _nearest_to_middles(seat: IntArray, points: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return of each signature the person who is nearest to where its people lie, and the others."""
+    rows = np.flatnonzero(seat[:, 0] >= 0)
+    number = np.unique(seat[rows, 0], return_inverse=True)[1].reshape(-1)
+    n = np.bincount(number)
+    middle = np.column_stack([np.bincount(number, column) / n for column in points[rows].T])
+    apart = ((points[rows] - middle[number]) ** 2).sum(axis=1)
+    order = np.lexsort((apart, number))
+    first = np.zeros(len(rows), dtype=bool)
+    first[order[np.diff(number[order], prepend=-1) != 0]] = True
+    return rows[first], rows[~first]
 
 
 def _lengths(seat: IntArray) -> IntArray:
@@ -100,7 +126,7 @@ def _join(
         theirs = firsts[(seat[firsts, 0] == signature) & (seat[firsts, 1] != position)]
         theirs = theirs[labels[theirs] >= 0]
         extent = Extent(table, labels, n_groups)
-        for some, people in _parts(theirs, mine, points, 0):
+        for some, people in parts(theirs, mine, points, 0):
             group = labels[some]
             slot, who = linear_sum_assignment(_cost(extent, group, people))
             labels[people[who]] = group[slot]
@@ -120,14 +146,41 @@ def _exchanged(
         without = labels.copy()
         without[mine] = -1
         extent = Extent(table, without, n_groups)
-        for some, people in _parts(mine, mine, points, turn):
+        for some, people in parts(mine, mine, points, turn):
             group, seats = labels[some].copy(), seat[some].copy()
             slot, who = linear_sum_assignment(_cost(extent, group, people))
             labels[people[who]], seat[people[who]] = group[slot], seats[slot]
     return seat
 
 
-def _parts(
+def _with_buckets_exchanged(
+    table: PreparedTable, seat: IntArray, labels: IntArray, points: FloatArray, turn: int
+) -> IntArray:
+    """Return labels after buckets of as many people changed places as wholes where that costs less."""
+    labels = labels.copy()
+    n_groups = int(labels.max(initial=-1)) + 1
+    rows = np.flatnonzero(labels >= 0)
+    rows = rows[np.lexsort((seat[rows, 1], seat[rows, 0]))]
+    start = np.flatnonzero(np.diff(seat[rows, 0], prepend=-1))
+    length = np.diff(np.append(start, len(rows)))
+    draw = np.random.default_rng(turn)
+    for n in np.unique(length).tolist():
+        buckets = rows[start[length == n][:, None] + np.arange(n)]
+        pool = draw.integers(0, POOLS, len(buckets))
+        for mine in (buckets[pool == number] for number in range(POOLS)):
+            without = labels.copy()
+            without[mine] = -1
+            extent = Extent(table, without, n_groups)
+            number = np.arange(len(mine))
+            for some, here in parts(number, number, points[mine].mean(axis=1), turn):
+                group = labels[mine[some, 0]]
+                cost = sum(_cost(extent, group, mine[here, position]) for position in range(n))
+                slot, who = linear_sum_assignment(cost)
+                labels[mine[here[who]]] = group[slot][:, None]
+    return labels
+
+
+def parts(
     some: IntArray, people: IntArray, points: FloatArray, turn: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Divide both where they lie apart, in halves, until there are at most `AT_ONCE`; `turn` picks where."""
@@ -140,7 +193,7 @@ def _parts(
     some = some[np.argsort(points[some, axis], kind="stable")]
     people = people[np.argsort(points[people, axis], kind="stable")]
     for half in (0, 1):
-        yield from _parts(np.array_split(some, 2)[half], np.array_split(people, 2)[half], points, turn)
+        yield from parts(np.array_split(some, 2)[half], np.array_split(people, 2)[half], points, turn)
 
 
 def _cost(extent: Extent, group: IntArray, rows: IntArray) -> FloatArray:

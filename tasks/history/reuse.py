@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from policy.errors import PolicyError, did_you_mean
 from policy.model import ReleasePolicy, Reuse
@@ -13,7 +13,9 @@ FIELD = "method.reuse.release"
 LIST_THEM = "Run `releasegate history` to list the releases."
 
 
-def release_to_reuse(releases: Sequence[Release], series: str, reuse: Reuse, period: str) -> Release | None:
+def release_to_reuse(
+    releases: Sequence[Release], series: str, reuse: Reuse, period: str, purged: Collection[str] = ()
+) -> Release | None:
     """Return the release of a `series` whose cells a release of `period` uses; None before the first release.
 
     `releases` are those of all series, oldest first. `last` is the last one that is published, of another
@@ -36,11 +38,13 @@ def release_to_reuse(releases: Sequence[Release], series: str, reuse: Reuse, per
     if public:
         return public[-1]
     if named:
-        raise PolicyError(
-            f"{named[-1].release_id} was {named[-1].state}",
-            where=FIELD,
-            hint="Name a release that is published, or `last`.",
-        )
+        last = named[-1]
+        hint = "Name a release that is published, or `last`"
+        is_latest = last == [one for one in own if one.period == last.period][-1]
+        is_restorable = is_latest and last.release_id not in purged
+        if last.state is ReleaseState.WITHDRAWN and is_restorable:
+            hint += f"; `releasegate restore {last.release_id}` publishes its rows again"
+        raise PolicyError(f"{last.release_id} was {last.state}", where=FIELD, hint=f"{hint}.")
     elsewhere = next((one for one in releases if one.release_id == reuse.release), None)
     if elsewhere is not None:
         finding = f"{elsewhere.release_id} is of the series {elsewhere.series}, not of {series}"

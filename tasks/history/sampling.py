@@ -1,9 +1,10 @@
-"""How likely each value of each subject is: worlds are sampled by random exchanges from the known one.
+"""How likely each value of each subject is: worlds are sampled by random exchanges, from two far apart.
 
 To whoever holds all releases and knows who is in which class all worlds are alike: a value is as likely as
 the share of worlds that have it. Worlds are a Markov chain here, whose stationary distribution is uniform.
-It begins at the known world; every move proposes a world from which the same move leads back with the same
-probability, and each class keeps its tuples:
+One begins at the known world, another where signatures are exchanged, and worlds that were found: what only
+one of them says was not measured. Every move proposes a world from which the same move leads back with the
+same probability, and each class keeps its tuples:
 
 - members of a cohort change places at random;
 - `exchange`: for pairs of tuples and a division of the releases (`exchange`), a walk goes from an end along a
@@ -17,8 +18,8 @@ probability, and each class keeps its tuples:
   drawn.
 
 All worlds of two tuples in two releases are reached, and those of a few subjects. Where subjects are in more
-releases, or have more tuples, a chain need not reach all: whom it never moves seems certain. What is drawn
-depends on the seed alone.
+releases, or have more tuples, chains need not reach all: whom neither ever moves seems certain. What is
+drawn depends on the seed alone.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ from scipy.sparse.csgraph import connected_components
 from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT, cohorts_of
 from tasks.history.exchange import arcs_on_cycles, divisions
+from tasks.history.kept import Kept
 from tasks.history.numbering import number_codes, numbered_codes, random_order
+from tasks.history.signatures import balanced
+from tasks.history.worlds import Possible
 from tasks.sorting import stable_order
 from tasks.types import BoolArray, FloatArray, IntArray
 
@@ -54,19 +58,25 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Likely:
-    """How likely the most likely value of each subject is: `most` (n, s), for s attributes.
+    """How likely the most likely value of each subject is: `most` (n, s), for s attributes, by both chains.
 
-    `sweeps` were counted, in which tuples were `moved` so many times; 0 where nobody is in several releases,
-    as classes alone tell then.
+    `either` (n, s) is what that chain says which says more. Where another value is known to be possible that
+    neither met, `most` is 0. `sweeps` were counted, in which tuples were `moved` so many times; 0 where
+    nobody is in several releases, as classes alone tell then.
     """
 
     most: FloatArray
+    either: FloatArray
     sweeps: int
     moved: int
 
     def over(self, limit: float) -> BoolArray:
         """Tell for each subject (n,) whether a value of some attribute is likelier than `limit`."""
         return np.asarray((self.most > limit + ROUNDING).any(axis=1))
+
+    def unmeasured(self, limit: float) -> BoolArray:
+        """Tell for each subject (n,) whether that is so by one chain only, or for want of any move."""
+        return np.asarray((self.either > limit + ROUNDING).any(axis=1)) & ~self.over(limit)
 
 
 def likely_values(
@@ -76,22 +86,61 @@ def likely_values(
     sweeps: int,
     seed: int,
     seat: IntArray | None = None,
+    found: Possible | None = None,
 ) -> Likely:
     """Return how likely the most likely values of n subjects are. Shapes as those of `possible_values`.
 
-    Numbers at most the attribute's width apart count as one value. A sweep is O(n r log n).
+    `found` is what is possible. Numbers at most the attribute's width apart count as one value. A sweep is
+    O(n r log n); each chain makes half of the `sweeps`, rounded up.
     """
-    chain = Chain(classes, value, seed, seat)
-    counts = _Counts(chain.cohort, len(attributes[0].value))
-    if (chain.n_present < 2).all():
-        counts.add(chain.everybody, [value])
-        return Likely(counts.likeliest(attributes), 0, 0)
-    first = round(UNSETTLED * sweeps)
-    for number in range(sweeps):
-        for counted, worlds in chain.sweep():
-            if number >= first:
-                counts.add(counted, worlds)
-    return Likely(counts.likeliest(attributes), sweeps - first, chain.moved)
+    one = Chain(classes, value, seed, seat)
+    n_tuples = len(attributes[0].value)
+    both = _Counts(one.cohort, n_tuples)
+    if (one.n_present < 2).all():
+        both.add(one.everybody, [value])
+        most = both.likeliest(attributes)
+        return Likely(most, most, 0, 0)
+    other = Chain(classes, far_from(classes, value, seat, found.kept if found else None), seed, seat)
+    either = np.zeros((len(value), len(attributes)))
+    half = (sweeps + 1) // 2
+    first = round(UNSETTLED * half)
+    for chain in (one, other):
+        own = _Counts(chain.cohort, n_tuples)
+        for number in range(half):
+            for counted, worlds in chain.sweep():
+                if number >= first:
+                    own.add(counted, worlds)
+        either = np.maximum(either, own.likeliest(attributes))
+        both.add_all(own)
+    most = both.likeliest(attributes)
+    if found is not None:
+        n_possible = found.least[found.cohorts.number, : len(attributes)]
+        most[(most >= 1) & (n_possible > 1)] = 0.0
+    return Likely(most, either, 2 * (half - first), one.moved + other.moved)
+
+
+def far_from(
+    classes: IntArray, value: IntArray, seat: IntArray | None = None, found: Kept | None = None
+) -> IntArray:
+    """Return the tuples (n,) of a world in which many differ, by signatures and the worlds that were `found`.
+
+    In each balanced signature, everybody has the tuple of the next position. Of the worlds that were found,
+    those are taken in which nobody differs who does so already. O(n r log n + changes).
+    """
+    far, changed = value.copy(), np.zeros(len(value), dtype=bool)
+    if seat is not None and (changed := balanced(classes, value, seat)).any():
+        seats, first, own = np.unique(seat[changed], axis=0, return_index=True, return_inverse=True)
+        start, end = (np.searchsorted(seats[:, 0], seats[:, 0], side) for side in ("left", "right"))
+        following = np.arange(1, len(seats) + 1)
+        following = np.where(following == end, start, following)
+        far[changed] = value[changed][first][following[own.reshape(-1)]]
+    if found is not None:
+        begin = np.flatnonzero(np.diff(found.world, prepend=-1))
+        for rows in np.split(np.arange(len(found.world)), begin[1:]):
+            subject = found.subject[rows]
+            if not changed[subject].any():
+                far[subject], changed[subject] = found.value[rows], True
+    return far
 
 
 class Chain:
@@ -412,6 +461,12 @@ class _Counts:
             self._add(changed, other, -times)
         if self._n_new > KEPT:
             self._count()
+
+    def add_all(self, other: _Counts) -> None:
+        """Add what another one counted, of the same cohorts and tuples."""
+        self._new += [other._codes, *other._new]
+        self._new_times += [other._times, *other._new_times]
+        self._count()
 
     def _add(self, subject: IntArray, world: IntArray, times: int) -> None:
         self._new.append(self._first[subject] + world[subject])

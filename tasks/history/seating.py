@@ -2,17 +2,20 @@
 
 Whoever has a seat keeps it. Where some left, newcomers with the same tuple of values take their positions;
 the other newcomers make buckets, one person a position, of signatures that give each attribute enough values.
-Whoever has no counterpart waits for a later period.
+Buckets of the same tuples share a signature, or, if they are local, each is one of people who are near one
+another. Whoever has no counterpart waits for a later period.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from tasks.history.attribute import Attribute, least_values
+from tasks.history.placing import parts
 from tasks.history.signatures import NONE
 from tasks.history.vacancies import Tuples, bucket_counts
 from tasks.history.worlds import distinct_values
@@ -21,6 +24,7 @@ from tasks.types import BoolArray, FloatArray, IntArray
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
 PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
 REGION = 1_000  # newcomers who make buckets with one another, at most
+NEAR = 60  # the same, if buckets are local
 RARE = 0.02  # of a region, at least, who have none of the most frequent values
 NEAREST = 512  # tuples on either side that are looked at where there are very many
 
@@ -32,39 +36,69 @@ def seated(
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
+    *,
+    local: bool = False,
 ) -> IntArray:
     """Return seats (m, 2) of m records, -1 for those who wait; whoever has a `seat` (m, 2) keeps it or waits.
 
     `value` (m,) are their tuples, `signatures` those of every signature that was given before, `points`
-    (m, d) where the records lie: counterparts are chosen near. O(m log m), and tuples for each signature that
-    is made.
+    (m, d) where the records lie: counterparts are chosen near. If they are `local`, each new bucket has a
+    signature of its own, and enough values without any one of its people. O(m log m), and tuples for each
+    signature that is made.
     """
     given = seat.copy()
     free = np.flatnonzero(seat[:, 0] < 0)
     n_tuples = len(attributes[0].value)
     left = np.bincount(value[free], minlength=n_tuples)
     for each, places in _vacant(given, signatures, left).items():
-        given[free[value[free] == each][: len(places)]] = np.array(places, dtype=np.int64).reshape(-1, 2)
-    number = {tuples: one for one, tuples in signatures.items()}
-    for near in _regions(free[given[free, 0] < 0], value, attributes, enough, points):
-        _make(given, near, value, number, attributes, enough, points)
+        vacant = np.array(places, dtype=np.int64).reshape(-1, 2)
+        rows = free[value[free] == each]
+        near = (
+            _nearest(_middles_of(given, points)[vacant[:, 0]], points[rows])
+            if local
+            else np.arange(len(vacant))
+        )
+        given[rows[near]] = vacant
+    number = {} if local else {tuples: one for one, tuples in signatures.items()}
+    last = max(signatures, default=NONE)
+    waiting = free[given[free, 0] < 0]
+    for near in _regions(waiting, value, attributes, enough, points, NEAR if local else REGION):
+        if not local:
+            amount = _amounts(near, value, number, attributes, enough, points)
+            last = _seat_anywhere(given, near, value, amount, number, last)
+            continue
+        amount = _amounts(near, value, (), attributes, enough + 1, points)
+        last = _seat_near(given, near, value, amount, points, last)
+        rest = near[given[near, 0] < 0]  # of too few values for that: two of each
+        twice = {
+            tuple(sorted(2 * tuples)): n // 2
+            for tuples, n in _amounts(rest, value, (), attributes, enough, points).items()
+        }
+        last = _seat_near(given, rest, value, twice, points, last)
     return given
 
 
 def _regions(
-    rows: IntArray, value: IntArray, attributes: tuple[Attribute, ...], enough: int, points: FloatArray
+    rows: IntArray,
+    value: IntArray,
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    points: FloatArray,
+    most: int,
 ) -> list[IntArray]:
-    """Divide records in halves where they lie apart: values differ from place to place.
+    """Divide records in halves where they lie apart, to `most` at most: values differ from place to place.
 
     No half is made in which hardly anybody has another value of some attribute than the most frequent ones.
     """
-    if len(rows) <= REGION:
+    if len(rows) <= most:
         return [rows] if len(rows) else []
     axis = int(points[rows].std(axis=0).argmax())
     halves = np.array_split(rows[np.argsort(points[rows, axis], kind="stable")], 2)
     if not all(_varied(value[half], attributes, enough) for half in halves):
         return [rows]
-    return [part for half in halves for part in _regions(np.sort(half), value, attributes, enough, points)]
+    return [
+        part for half in halves for part in _regions(np.sort(half), value, attributes, enough, points, most)
+    ]
 
 
 def _varied(value: IntArray, attributes: tuple[Attribute, ...], enough: int) -> bool:
@@ -73,28 +107,82 @@ def _varied(value: IntArray, attributes: tuple[Attribute, ...], enough: int) -> 
     return all(int(each.sum()) >= RARE * len(value) for each in rest)
 
 
-def _make(
-    given: IntArray,
+def _amounts(
     free: IntArray,
     value: IntArray,
-    number: dict[Tuples, int],
+    known: Collection[Tuples],
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
-) -> None:
-    """Give seats of new buckets to the records `free`; signatures that are made are added to `number`."""
+) -> dict[Tuples, int]:
+    """Return how many buckets the records `free` make of which tuples; `known` signatures are preferred."""
     left = np.bincount(value[free], minlength=len(attributes[0].value))
     middles = _middles(points[free], value[free], len(left))
-    made = _Buckets(left, attributes, enough, middles, set(number))
+    made = _Buckets(left, attributes, enough, middles, set(known))
     made.make(max(1, round(CHUNK * len(free))))
+    return made.amount
+
+
+def _seat_anywhere(
+    given: IntArray,
+    free: IntArray,
+    value: IntArray,
+    amount: Mapping[Tuples, int],
+    number: dict[Tuples, int],
+    last: int,
+) -> int:
+    """Give seats of the signatures of these tuples; new ones are added to `number`. Return the last one."""
     seats: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for tuples, amount in made.amount.items():
-        one = number.setdefault(tuples, max(number.values(), default=NONE) + 1)
+    for tuples, n in amount.items():
+        one = number.setdefault(tuples, last + 1)
+        last = max(last, one)
         for position, each in enumerate(tuples):
-            seats[each] += [(one, position)] * amount
+            seats[each] += [(one, position)] * n
     for each, places in seats.items():
         rows = free[value[free] == each][: len(places)]
         given[rows] = np.array(places, dtype=np.int64).reshape(-1, 2)
+    return last
+
+
+def _seat_near(
+    given: IntArray,
+    free: IntArray,
+    value: IntArray,
+    amount: Mapping[Tuples, int],
+    points: FloatArray,
+    last: int,
+) -> int:
+    """Give each bucket a signature of its own, of people near its middle so far; return the last one."""
+    left = np.ones(len(free), dtype=bool)
+    for tuples, n in amount.items():
+        middle = np.zeros((n, points.shape[1]))
+        for position, each in enumerate(tuples):
+            rows = np.flatnonzero(left & (value[free] == each))
+            chosen = rows[:n]
+            if position:
+                chosen = rows[_nearest(middle / position, points[free[rows]])]
+            middle += points[free[chosen]]
+            left[chosen] = False
+            given[free[chosen]] = np.column_stack([last + 1 + np.arange(n), np.full(n, position)])
+        last += n
+    return last
+
+
+def _middles_of(seat: IntArray, points: FloatArray) -> FloatArray:
+    """Return where the people of each signature lie on average, by its number."""
+    held = seat[:, 0] >= 0
+    return _middles(points[held], seat[held, 0], int(seat[:, 0].max(initial=NONE)) + 1)
+
+
+def _nearest(middle: FloatArray, points: FloatArray) -> IntArray:
+    """Return for each of `middle` (n, d) one of the `points` (p, d), each once and together near; n <= p."""
+    n, both = len(middle), np.concatenate([middle, points])
+    chosen = np.empty(n, dtype=np.int64)
+    for some, others in parts(np.arange(n), np.arange(n, len(both)), both, 0):
+        apart = both[others][None] - both[some][:, None]
+        slot, who = linear_sum_assignment((apart**2).sum(axis=2))
+        chosen[some[slot]] = others[who] - n
+    return chosen
 
 
 def _vacant(

@@ -75,13 +75,16 @@ def sticky(
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
     revised: int | None = None,
+    *,
+    local: bool = False,
 ) -> Sticky:
     """Return groups in which exact reasoning leaves everybody `enough` values, where that can be had.
 
     `points` (m, d) are where records lie, `cut` groups one person of each bucket of under `least_size`
     people, `enforce` merges groups that break the model. Nothing that merges whole groups, or leaves whole
     groups out, takes possible values from anybody. `revised` is the earlier release, by number, that is
-    released again: people stay in its classes.
+    released again: people stay in its classes. New signatures are `local` (`seated`) if that is asked for and
+    the people of the series do not share seats already.
     """
     value, known = past.value[past.subject], past.known
     before = past.seat.copy()
@@ -89,19 +92,24 @@ def sticky(
     before[~_whole(past, before, enough)] = NONE
     signatures = _signatures(past.value, before)
     own = before[past.subject]
+    local = local and not _shares(own)
     progress(0.0, "signatures")
-    own, signatures = _of_cohorts(past, own, signatures, enough, points)
+    own, signatures = _of_cohorts(past, own, signatures, enough, points, local)
     # Who was in an earlier release without a signature is given none that others in it did not have.
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
     # What the policy no longer has tells people apart, and newcomers have none of it to exchange.
     asked = tuple(each for each in past.attributes if each.published is None)
     found = (
-        None if revised is None else _revised(past, own, known, signatures, revised, asked, enough, points)
+        None
+        if revised is None
+        else _revised(past, own, known, signatures, revised, asked, enough, points, local)
     )
     if found is None:
-        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may])
-        labels, seat = placed(table, seat, _pools(value, seat, own), value, points, least_size, cut, progress)
+        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], local=local)
+        labels, seat = placed(
+            table, seat, _pools(value, seat, own), value, points, least_size, cut, progress, local=local
+        )
     else:
         labels, seat = found
     for change in (swap_people, merge_groups):
@@ -132,6 +140,7 @@ def _revised(
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
+    local: bool,
 ) -> tuple[IntArray, IntArray] | None:
     """Return labels and seats of a table that replaces an earlier release; None where much changed.
 
@@ -144,11 +153,22 @@ def _revised(
     labels = revision(before, own, n_positions)
     stay = labels >= 0
     seat = np.where((stay | (before == ABSENT))[:, None], own, NONE)
-    seat[~known] = seated(value[~known], own[~known], signatures, attributes, enough, points[~known])
+    seat[~known] = seated(
+        value[~known], own[~known], signatures, attributes, enough, points[~known], local=local
+    )
     join_nearest(labels, seat, points)
     seat[labels < 0] = NONE
     n_changed = int((known & (labels < 0)).sum()) + int((~stay & (labels >= 0)).sum())
     return None if n_changed > FEW * len(labels) else (labels, seat)
+
+
+def _shares(seat: IntArray) -> bool:
+    """Tell whether a seat is held by two people or more on average: signatures of many buckets are not local.
+
+    In local ones only somebody who comes back may find another in the same seat.
+    """
+    held = seat[seat[:, 0] >= 0]
+    return 2 * len(np.unique(held, axis=0)) <= len(held) > 0
 
 
 def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:
@@ -178,7 +198,7 @@ def _signatures(value: IntArray, seat: IntArray) -> dict[int, Tuples]:
 
 
 def _of_cohorts(
-    past: Past, own: IntArray, signatures: dict[int, Tuples], enough: int, points: FloatArray
+    past: Past, own: IntArray, signatures: dict[int, Tuples], enough: int, points: FloatArray, local: bool
 ) -> tuple[IntArray, dict[int, Tuples]]:
     """Give signatures to people of earlier releases who have none, among those of the same classes in all."""
     rows = np.flatnonzero(past.known & (own[:, 0] < 0))
@@ -189,7 +209,9 @@ def _of_cohorts(
     cohort = np.unique(past.classes[past.subject[rows]], axis=0, return_inverse=True)[1].reshape(-1)
     order = np.argsort(cohort, kind="stable")
     for mates in np.split(rows[order], np.flatnonzero(np.diff(cohort[order])) + 1):
-        seats = seated(value[mates], own[mates], signatures, past.attributes, enough, points[mates])
+        seats = seated(
+            value[mates], own[mates], signatures, past.attributes, enough, points[mates], local=local
+        )
         own[mates] = seats
         signatures |= _signatures(value[mates], seats)
     return own, signatures

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from policy.text import one_spelling
 from release_store.person_values import NotOpened, PersonValues, open_values
 from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.attribute import Attribute, Counting
@@ -42,6 +43,11 @@ class Rows:
     filled: frozenset[str] = frozenset()
     kept: tuple[str, ...] | None = ()
     ago: int | None = None
+
+    def __post_init__(self) -> None:
+        """Take texts that look alike for one: releases may have spelled one differently."""
+        alike = {name: [*map(one_spelling, texts)] for name, texts in self.texts.items()}
+        object.__setattr__(self, "texts", alike)
 
     def of(self, attribute: str) -> IntArray:
         """Return the codes of one attribute, (m,)."""

@@ -11,6 +11,7 @@ from typing import Any
 from expectations.number_text import NUMBER
 from policy.model import ReleasePolicy
 from tasks.intake import lengths
+from tasks.intake.cell_text import BEGINNING
 from tasks.intake.columns import check_names_differ, check_same_columns
 from tasks.intake.csv_file import CsvText
 from tasks.intake.database import Database
@@ -32,7 +33,6 @@ from tasks.intake.source import TableSource
 from tasks.sql import identifier, literal
 
 TABLE = "releasegate_cells"
-LONGEST_DATE = 40  # characters that are looked at of a column that a run does not read
 _VALUES = "releasegate_values"
 
 
@@ -41,7 +41,7 @@ class Cells:
     """A table in the table `TABLE` of a connection: those of the roles' columns that it has.
 
     Numbers of a native type are DOUBLE, all else is VARCHAR, and NULL is missing. `names` are all columns of
-    the input; of the dropped ones, cells are cut to LONGEST_DATE characters. `texts` are the numbers of
+    the input; of the dropped ones, cells are cut to BEGINNING characters. `texts` are the numbers of
     different texts of columns whose texts stand for other values.
     """
 
@@ -120,10 +120,9 @@ class _Columns:
         return [name for name in (*roles.columns_read(), *roles.identifiers) if name in self.types]
 
     @cached_property
-    def dated(self) -> list[str]:
-        """The dropped ones that may hold dates."""
-        found = {name: self.types.get(name, "") for name in self.policy.roles.dropped}
-        return [name for name, kind in found.items() if kind.startswith(("VARCHAR", "DATE", "TIMESTAMP"))]
+    def dropped(self) -> list[str]:
+        """Those that it does not read."""
+        return [name for name in self.policy.roles.dropped if name in self.types]
 
     @cached_property
     def native(self) -> frozenset[str]:
@@ -143,9 +142,9 @@ class _Columns:
     @property
     def selection(self) -> str:
         """The SQL of all columns of `TABLE`."""
-        dates = [f"{_beginning(name)} AS {identifier(name)}" for name in self.dated]
+        beginnings = [f"{_beginning(name)} AS {identifier(name)}" for name in self.dropped]
         cells = [f"{self._cell(name)} AS {identifier(name)}" for name in self.wanted]
-        return ", ".join([*cells, *dates]) or "NULL AS nothing"
+        return ", ".join([*cells, *beginnings]) or "NULL AS nothing"
 
     def _cell(self, name: str) -> str:
         cell = column_expression(self.policy, name, self.types[name])
@@ -153,9 +152,9 @@ class _Columns:
 
 
 def _beginning(name: str) -> str:
-    """Return the SQL of the first LONGEST_DATE characters of a cell; so many bytes are no more characters."""
+    """Return the SQL of the first BEGINNING characters of a cell; so many bytes are no more characters."""
     text = f"CAST({identifier(name)} AS VARCHAR)"
-    return f"CASE WHEN strlen({text}) <= {LONGEST_DATE} THEN {text} ELSE left({text}, {LONGEST_DATE}) END"
+    return f"CASE WHEN strlen({text}) <= {BEGINNING} THEN {text} ELSE left({text}, {BEGINNING}) END"
 
 
 def _of_parts(connection: Database, parts: Sequence[Opened], policy: ReleasePolicy) -> _Columns:

@@ -7,14 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from policy.cells import SERIAL
 from policy.model import Source
-from policy.text import BLANKS
+from policy.text import BLANKS, INVISIBLE, one_spelling
 from tasks.sql import identifier, literal
 
-NO_CELL = "\0"  # stands in no file that passed `check_text`
+NO_CELL = "\0"  # stands in no text of `utf_8_text`
 FEW_MARKS = 16  # of a missing value: comparisons with each cost less than one search among all
 FIRST_SERIAL, LAST_SERIAL = 61, 2_958_465  # 1900-03-01, from which spreadsheets agree, and 9999-12-31
 _BETWEEN = "\x1f"  # the control character between units
 _ANY_BLANK = "[ \u00a0\u202f]"
+
+
+def visible(text: str) -> str:
+    """Return the SQL of what `one_spelling` makes of a text."""
+    return f"nfc_normalize(translate({text}, {literal(INVISIBLE)}, ''))"
 
 
 def stripped(text: str) -> str:
@@ -44,9 +49,7 @@ def text_cell(name: str, text: str, source: Source, missing: Sequence[str]) -> s
 
     A mark of a missing value counts before the steps and after them.
     """
-    if source.strip:
-        text = stripped(text)
-    text = known(text, missing, stored=not source.strip)
+    text = known(_tidied(text, source), missing, stored=not source.strip and source.invisible == "kept")
     if case := source.case.get(name):
         text = f"{case}({text})"
     if values := source.values.get(name):
@@ -69,15 +72,27 @@ def number_text(text: str, decimal: str, thousands: str | None) -> str:
     return f"translate({text}, ',.', '.,')" if decimal == "," else text
 
 
-def native_number(number: str, values: Mapping[str, Iterable[str]], missing: Sequence[str]) -> str:
-    """Return the SQL of a number that the file holds as one, with other spellings replaced by their value."""
+def native_number(
+    number: str, values: Mapping[str, Iterable[str]], missing: Sequence[str], *, text: str | None = None
+) -> str:
+    """Return the SQL of a number that the file holds as one, with other spellings replaced by their value.
+
+    `text` is the SQL of the number's text, if texts are to be returned.
+    """
     cases = [
-        f"WHEN {number} = try_cast({literal(one)} AS DOUBLE) "
-        f"THEN {'NULL' if value in missing else f'try_cast({literal(value)} AS DOUBLE)'}"
+        f"WHEN {number} = try_cast({literal(one)} AS DOUBLE) THEN "
+        + (
+            "NULL"
+            if value in missing
+            else literal(value)
+            if text
+            else f"try_cast({literal(value)} AS DOUBLE)"
+        )
         for value, others in values.items()
         for one in others
     ]
-    return f"CASE {' '.join(cases)} ELSE {number} END" if cases else number
+    otherwise = text or number
+    return f"CASE {' '.join(cases)} ELSE {otherwise} END" if cases else otherwise
 
 
 def iso_date(text: str, formats: Sequence[str]) -> str:
@@ -108,6 +123,8 @@ def loaded_cells(names: Sequence[str], source: Source) -> str:
 
 def column_names(names: Sequence[str], source: Source) -> list[str]:
     """Return the names of a file's columns as the policy calls them."""
+    if source.invisible == "removed":
+        names = [one_spelling(name) for name in names]
     return [name.strip(BLANKS) for name in names] if source.strip else list(names)
 
 
@@ -119,8 +136,13 @@ def renamed(names: Sequence[str], source: Source) -> str:
 
 def _loaded(name: str, source: Source) -> str:
     column = identifier(name)
-    text = stripped(column) if source.strip else column
-    return f"{known(text, source.missing or (NO_CELL,), stored=not source.strip)} AS {column}"
+    text = _tidied(column, source)
+    return f"{known(text, source.missing or (NO_CELL,), stored=text == column)} AS {column}"
+
+
+def _tidied(text: str, source: Source) -> str:
+    text = visible(text) if source.invisible == "removed" else text
+    return stripped(text) if source.strip else text
 
 
 def _with_values(text: str, values: Mapping[str, Iterable[str]]) -> str:

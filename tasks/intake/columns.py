@@ -87,14 +87,11 @@ def check_distinct(names: Sequence[str], where: str, *, tell: bool) -> None:
             )
         first = seen.setdefault(name.casefold(), position)
         if first != position:
-            called = ""
+            other = names[first - 1]
+            called = "" if other == name else " apart from case"
             if tell:
-                other = names[first - 1]
-                called = (
-                    f", {display_column(name)}"
-                    if other == name
-                    else f" apart from case,  {display_column(other)} and {display_column(name)}"
-                )
+                shown = dict.fromkeys((display_column(other), display_column(name)))
+                called += f", {' and '.join(shown)}"
             raise InputError(
                 f"columns {first} and {position} have the same name{called}",
                 where=where,

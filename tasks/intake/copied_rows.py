@@ -35,9 +35,9 @@ def copied_rows(
 ) -> Iterator[SealedFile]:
     """Copy a sheet or a table into sealed memory, which is gone after the `with`: see `write_rows`.
 
-    It is the one `named`, else the one called `alias`, else the only one. Cells of the columns `unread` are
-    missing. Raises as `excel_rows`, `sqlite_rows` and `write_rows`, and InputError where that takes more
-    memory or time than it may, or the rows are longer than a table of this size is.
+    It is the one `named`, else the one called `alias`, else the only one. Raises as `excel_rows`,
+    `sqlite_rows` and `write_rows`, and InputError where that takes more memory or time than it may, or the
+    rows are longer than a table of this size is.
     """
     memory = memory or memory_in_use()
     room = min(int(MEMORY_SHARE * memory_bytes()), max(HARMLESS_BYTES, LARGEST_RATIO * table.size))

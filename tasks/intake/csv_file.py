@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from policy.errors import InputError
@@ -13,7 +14,7 @@ from tasks.intake.columns import NameCheck
 from tasks.intake.database import Database
 from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
 from tasks.intake.sealed_file import SealedFile
-from tasks.intake.text import check_text, check_width, line_at, read_header
+from tasks.intake.text import check_width, line_at, read_header
 from tasks.sql import literal
 
 
@@ -26,26 +27,33 @@ class CsvText:
 
 
 def checked_text(table: SealedFile, delimiter: str, policy: ReleasePolicy, check_names: NameCheck) -> CsvText:
-    """Check a CSV file's bytes, quotes and names. Raises InputError."""
-    encoding = policy.source.encoding
-    check_text(table, encoding)
-    names = column_names(read_header(table, encoding, delimiter), policy.source)
+    """Check the quotes, line ends and names of a CSV text. Raises InputError."""
+    names = column_names(read_header(table, delimiter), policy.source)
     check_names(names, table.shown)
     banned = None if policy.source.quoted_delimiters else delimiter
     counted = count_records(table, line_breaks=policy.source.line_breaks, banned=banned)
-    check_width(table, encoding, delimiter, len(names))
+    check_width(table, delimiter, len(names))
     return CsvText(names, counted)
 
 
 def select_csv(table: SealedFile, delimiter: str, text: CsvText, policy: ReleasePolicy) -> str:
     """Return the SELECT of a CSV file's rows; a cell that is a missing token is NULL."""
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text.header)
+    rows = csv_reader(table, delimiter, text.header, null=NO_CELL, parallel=not policy.source.line_breaks)
+    return f"SELECT {loaded_cells(text.header, policy.source)} FROM {rows}"
+
+
+def csv_reader(table: SealedFile, delimiter: str, names: Sequence[str], *, null: str, parallel: bool) -> str:
+    """Return the SQL function that reads the rows as text under these names, strictly; `null` is NULL.
+
+    What it rejects is told by `rejected_row`.
+    """
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     return (
-        f"SELECT {loaded_cells(text.header, policy.source)} FROM read_csv({literal(str(table.path))}, "
+        f"read_csv({literal(str(table.path))}, "
         f"columns = {{{columns}}}, delim = {literal(delimiter)}, quote = '\"', escape = '\"', header = true, "
-        f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(NO_CELL)}], "
-        f"max_line_size = {2 * LONGEST_LINE}, encoding = '{policy.source.encoding}', "
-        f"hive_partitioning = false, compression = 'none', parallel = {not policy.source.line_breaks})"
+        f"auto_detect = false, strict_mode = true, store_rejects = true, nullstr = [{literal(null)}], "
+        f"max_line_size = {2 * LONGEST_LINE}, encoding = 'utf-8', "
+        f"hive_partitioning = false, compression = 'none', parallel = {parallel})"
     )
 
 
@@ -62,7 +70,7 @@ def check_count(table: SealedFile, text: CsvText, n_rows: int) -> None:
         )
 
 
-def rejected_row(connection: Database, table: SealedFile, encoding: str) -> str:
+def rejected_row(connection: Database, table: SealedFile) -> str:
     """Return what is wrong with the first row that DuckDB rejected, or nothing."""
     if not connection.execute("FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchall():
         return ""  # the query left the file unread
@@ -75,7 +83,7 @@ def rejected_row(connection: Database, table: SealedFile, encoding: str) -> str:
     counted = connection.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchone()
     rows = counted[0] if counted else 1
     byte, kind, message = first
-    line = line_at(table, encoding, byte - 1)
+    line = line_at(table, byte - 1)
     counts = re.fullmatch(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if counts:
         finding = f"line {line} has {number_of(int(counts[2]), 'cell')} where line 1 has {counts[1]}"

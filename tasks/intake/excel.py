@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
+from expectations.number_text import WHOLE_LIMIT
 from policy.errors import InputError, UsageError
 from tasks.intake.cell_text import NoCell, cell_text
 from tasks.intake.rows import Rows, chosen_part
@@ -56,7 +57,7 @@ def excel_rows(table: SealedFile, sheet: str | None, alias: str, prefix: str = "
     rows = cells.rows()
     number, header = next(rows, (1, {}))
     names = _names(header if number == 1 else {}, table.shown)
-    yield Rows(names, _below(rows, len(names), table.shown))
+    yield Rows(names, _below(rows, len(names), table.shown), WHOLE_LIMIT)
 
 
 def _reader() -> Any:

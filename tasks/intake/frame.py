@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from expectations.numbers import as_numbers
+from expectations.numbers import are_doubles, as_numbers, exact_text, number_text
 from policy.categorical import CategoricalQuasiIdentifier
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake import lengths
 from tasks.intake.columns import check_same_columns, display_column
 from tasks.intake.database import Database
-from tasks.intake.expressions import column_expression, is_native, numeric_columns
+from tasks.intake.expressions import column_expression, is_native, limit_of_doubles, numeric_columns
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths, check_rows
 from tasks.sql import identifier
 from tasks.types import IntArray, code_type
@@ -42,6 +42,7 @@ class FrameBuilder:
             *roles.categorical,
             *(name for name, one in roles.sensitive.items() if one.type == "categorical"),
         }
+        self._sensitive = {*roles.sensitive}
         self._read = {name: qi for name, qi in roles.categorical.items() if qi.reads}
         self._wanted = roles.columns_read()
         self.identifiers = roles.identifiers
@@ -51,14 +52,36 @@ class FrameBuilder:
         self.n_rows = 0
         self._types = types
         self.distinct = False
+        self.doubts: list[str] = []  # whether each row is another person's
         self._most_rows = lengths.MOST_ROWS
         self._rows: list[IntArray] = []
-        self._expressions = {
-            name: f"{column_expression(policy, name, types[name])} AS {identifier(name)}"
-            for name in self.names
-        }
+        self._policy = policy
+        self._expressions = {name: self._expression(name) for name in self.names}
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self.names}
         self._pools: dict[str, dict[str, int]] = {name: {} for name in self.names}
+
+    def _expression(self, name: str) -> str:
+        exact = name in self.numeric and name not in self.native
+        cell = column_expression(self._policy, name, self._types[name], exact=exact)
+        return f"{cell} AS {identifier(name)}"
+
+    def keep_digits(self, connection: Database, source: str) -> None:
+        """Read sensitive numbers of a relation as texts if doubles may not hold them. O(n) a wide column."""
+        limits = {
+            name: limit
+            for name in self._sensitive & self.native
+            if (limit := limit_of_doubles(self._types[name])) is not None
+        }
+        if not limits:
+            return
+        sizes = ", ".join(f"max(abs(CAST({identifier(name)} AS DOUBLE)))" for name in limits)
+        found = connection.execute(f"SELECT {sizes} FROM {source}").fetchone() or ()
+        for (name, limit), size in zip(limits.items(), found, strict=True):
+            if size is not None and size >= limit:
+                self.native.remove(name)
+                self._expressions[name] = self._expression(name)
+                # Rows of files before have doubles that are the numbers.
+                self._parts[name] = [_number_texts(part) for part in self._parts[name]]
 
     def begin_file(self, types: dict[str, str], where: str) -> None:
         """Take the next rows from the file `where`. Raises InputError where its columns have other types."""
@@ -164,7 +187,11 @@ class FrameBuilder:
                 text = _texts(parts, self._pools.pop(name))
                 if name in self._read:
                     text = _values_of(text, self._read[name])
-                columns[name] = _number_or_text(text) if name in self.numeric else text
+                columns[name] = (
+                    _number_or_text(text, is_published=name in self._sensitive)
+                    if name in self.numeric
+                    else text
+                )
         return pd.DataFrame(columns, copy=False)
 
 
@@ -212,6 +239,26 @@ def _values_of(text: pd.Series, qi: CategoricalQuasiIdentifier) -> pd.Series:
     )
 
 
-def _number_or_text(text: pd.Series) -> Any:
+def _number_texts(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    """Return numbers (n,) as texts, NaN where one is missing."""
+    codes, found = pd.factorize(numbers)
+    return np.array([*map(number_text, found), np.nan], dtype=object)[codes]
+
+
+def _number_or_text(text: pd.Series, *, is_published: bool) -> Any:
+    """Return numbers where all texts are some; of a column that is published, only if doubles hold them all.
+
+    Else exact numbers are texts, one of equal ones.
+    """
     numbers = as_numbers(text)
-    return numbers if np.array_equal(np.isnan(numbers), text.isna().to_numpy()) else text
+    if not np.array_equal(np.isnan(numbers), text.isna().to_numpy()):
+        return text
+    if not is_published:
+        return numbers
+    codes, found = pd.factorize(text)
+    if are_doubles(found):
+        return numbers
+    place, distinct = pd.factorize(pd.Index([exact_text(one) for one in found], dtype="str"))
+    return pd.Series(
+        pd.Categorical.from_codes(np.append(place, -1)[codes], pd.Index(distinct, dtype="str")), copy=False
+    )

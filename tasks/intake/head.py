@@ -10,11 +10,12 @@ from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake.cells import column_names
 from tasks.intake.database_process import DatabaseProcess
+from tasks.intake.encoding import utf_8_text
 from tasks.intake.load import file_problem
 from tasks.intake.parquet_file import check_parquet, select_parquet
 from tasks.intake.sealed import head_of, opened_in_place
 from tasks.intake.source import InputFile
-from tasks.intake.text import LONGEST_HEADER, check_text, read_header
+from tasks.intake.text import LONGEST_HEADER, read_header
 
 
 def names_in_head(file: InputFile, policy: ReleasePolicy) -> list[str] | None:
@@ -27,9 +28,11 @@ def names_in_head(file: InputFile, policy: ReleasePolicy) -> list[str] | None:
         return None
     if file.format == "parquet":
         return _names_in_parquet(file.path, file, policy)
-    with head_of(file.path, file.check, 2 * LONGEST_HEADER) as head:
-        check_text(head, policy.source.encoding)
-        return column_names(read_header(head, policy.source.encoding, file.delimiter), policy.source)
+    with (
+        head_of(file.path, file.check, 2 * LONGEST_HEADER) as head,
+        utf_8_text(head, file.encoding, is_whole=False) as text,
+    ):
+        return column_names(read_header(text, file.delimiter), policy.source)
 
 
 def _names_in_parquet(path: Path, file: InputFile, policy: ReleasePolicy) -> list[str]:
@@ -40,5 +43,5 @@ def _names_in_parquet(path: Path, file: InputFile, policy: ReleasePolicy) -> lis
             with DatabaseProcess([table.handle]) as database:
                 return list(database.sql(select_parquet(database, table, policy.source)).columns)
         except duckdb.Error as error:
-            finding, hint = file_problem(error, table, is_text=False)
+            finding, hint = file_problem(error)
     raise InputError(finding, where=str(path), hint=hint)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from policy.errors import InputError
 from tasks.intake.sealed_file import SealedFile
+from tasks.types import IntArray
 
 LONGEST_LINE = 1 << 20  # bytes
 _AT_ONCE = 8 << 20
@@ -16,27 +18,29 @@ _QUOTE, _LF, _CR = 34, 10, 13
 
 @dataclass(frozen=True)
 class LineCount:
-    """How many records a text has, the line of names counted, how many of them are blank lines, and the bytes
-    of the longest line.
+    """How many records a text has, the line of names counted, how many of them are blank lines, the bytes
+    of the longest line, and whether a quoted value holds a line break.
     """
 
     records: int
     blank: int
     longest: int
+    has_breaks: bool
 
 
 def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = None) -> LineCount:
     """Count records: line ends that stand outside of quotes. Takes O(bytes), in arrays.
 
     Raises InputError with its line for a quoted value that holds a line break where `line_breaks` is false,
-    or the delimiter that is `banned` there, for a quote that is never closed, and for a line of over
-    `LONGEST_LINE` bytes.
+    or the delimiter that is `banned` there, for a quote that is never closed, for a line of over
+    `LONGEST_LINE` bytes, and for one that ends otherwise than line 1.
     """
     lines = records = blank = 0  # lines that have ended, records among them, blank ones among these
     quotes = 0  # before this chunk
     length, returned = 0, False  # of the line that has not ended, and whether CR was the last byte
     longest = 0
     open_line = 0
+    first_end = ""  # of line 1
     with table.open() as file:
         while chunk := file.read(_AT_ONCE):
             data = np.frombuffer(chunk, dtype=np.uint8)
@@ -56,10 +60,18 @@ def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = 
             before = np.where(ends > 0, data[np.maximum(ends - 1, 0)], _CR if returned else 0)
             if banned is not None and (len(at) or quotes & 1):
                 places = np.flatnonzero(data == ord(banned))
-                quoted = (quotes + np.searchsorted(at, places)) & 1
-                if quoted.any():
-                    place = places[int(np.argmax(quoted))]
-                    raise _delimiter(table, lines + int(np.searchsorted(ends, place)) + 1)
+                quoted = places[(quotes + np.searchsorted(at, places)) & 1 == 1]
+                if len(quoted):
+                    raise _delimiter(table, lines + int(np.searchsorted(ends, quoted[0])) + 1)
+            record_ends, crlf = ends[inside == 0], before[inside == 0] == _CR
+            if not first_end and len(crlf):
+                first_end = "CRLF" if crlf[0] else "LF"
+            alone = _lone_returns(data, returned)
+            alone = alone[(quotes + np.searchsorted(at, alone)) & 1 == 0]
+            other = np.concatenate((alone, record_ends[crlf != (first_end == "CRLF")]))
+            if len(other):
+                end = "CR" if other.min() in alone else "LF" if first_end == "CRLF" else "CRLF"
+                raise _line_end(table, lines + int(np.searchsorted(ends, other.min())) + 1, end, first_end)
             empty = (inside == 0) & ((sizes[:-1] == 0) | ((sizes[:-1] == 1) & (before == _CR)))
             records += int((inside == 0).sum())
             blank += int(empty.sum())
@@ -68,9 +80,30 @@ def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = 
             length, returned = int(sizes[-1]), data[-1] == _CR
     if quotes & 1:
         raise _broken(table, open_line or lines + 1)
+    if returned:
+        raise _line_end(table, lines + 1, "CR", first_end)
     if length:
         records += 1
-    return LineCount(records, blank, longest)
+    return LineCount(records, blank, longest, has_breaks=open_line > 0)
+
+
+def _lone_returns(data: npt.NDArray[np.uint8], returned: bool) -> IntArray:
+    """Return where carriage returns are that no LF follows: -1 for one that ended the chunk before this.
+
+    Whether one follows the last byte is seen in the next chunk.
+    """
+    places = np.flatnonzero(data == _CR)
+    places = places[places + 1 < len(data)]
+    alone = places[data[places + 1] != _LF]
+    return np.append(-1, alone) if returned and data[0] != _LF else alone
+
+
+def _line_end(table: SealedFile, line: int, end: str, first: str) -> InputError:
+    return InputError(
+        f"line {line} ends in {end}, and line 1 in {first}",
+        where=table.shown,
+        hint="Save the file with one kind of line end.",
+    )
 
 
 def _broken(table: SealedFile, line: int) -> InputError:

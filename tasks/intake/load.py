@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import duckdb
 
+from policy.encoding import UTF_8, codec_of
 from policy.errors import InputError, TransientFailure
 from policy.model import ReleasePolicy
 from policy.text import number_of
@@ -23,12 +24,12 @@ from tasks.intake.csv_file import (
     select_csv,
 )
 from tasks.intake.database import Database, allowed_memory, memory_hint
+from tasks.intake.encoding import utf_8_text
 from tasks.intake.parquet_file import check_parquet, select_parquet
 from tasks.intake.sealed import sealed
 from tasks.intake.sealed_file import SealedFile
 from tasks.intake.source import InputFile, TableSource
 from tasks.intake.sqlite_file import check_nothing_unfinished
-from tasks.intake.text import line_ends
 from tasks.intake.text_rows import select_rows
 from tasks.memory import spill_failure
 from tasks.sql import identifier
@@ -43,7 +44,8 @@ Opened = tuple[InputFile, SealedFile]
 def opened_files(source: TableSource, unread: Collection[str] = ()) -> Iterator[dict[str, list[Opened]]]:
     """Seal the files that a source reads, by the names that a query calls them, each with its parts.
 
-    A sheet or a table of a database is copied as text, without the columns `unread` where no query runs.
+    A sheet or a table of a database is copied as text; where no query runs, of the columns `unread` the
+    beginnings of cells alone.
     """
     unread = unread if source.query is None else ()
     with ExitStack() as opened:
@@ -55,12 +57,16 @@ def opened_files(source: TableSource, unread: Collection[str] = ()) -> Iterator[
 
 def _sealed(file: InputFile, unread: Collection[str], opened: ExitStack) -> SealedFile:
     as_it_is = sealed(file.path, file.check, file.objects)
-    if file.format not in COPIED:
-        return opened.enter_context(as_it_is)
-    check_nothing_unfinished(file.path)
-    with as_it_is as whole:
-        rows = copied_rows(whole, file.format, file.part, file.alias, unread=unread)
-        return opened.enter_context(rows)
+    if file.format in COPIED:
+        check_nothing_unfinished(file.path)
+        with as_it_is as whole:
+            rows = copied_rows(whole, file.format, file.part, file.alias, unread=unread)
+            return opened.enter_context(rows)
+    if file.format == "csv" and codec_of(file.encoding) != UTF_8:
+        with as_it_is as whole:
+            return opened.enter_context(utf_8_text(whole, file.encoding))
+    table = opened.enter_context(as_it_is)
+    return opened.enter_context(utf_8_text(table, UTF_8)) if file.format == "csv" else table
 
 
 def handles(files: dict[str, list[Opened]]) -> list[int]:
@@ -129,11 +135,11 @@ def from_file(
             select = select_rows(table, policy, check_names)
         done = work(select, text)
         if text is not None:
-            finding = rejected_row(connection, table, policy.source.encoding)
+            finding = rejected_row(connection, table)
         forget_rejected(connection)
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
-        finding, hint = file_problem(error, table, is_text=text is not None)
+        finding, hint = file_problem(error)
     if failure is not None:
         raise failure
     if finding or done is None:
@@ -158,13 +164,8 @@ def rows_in(connection: Database, relation: str) -> int:
     return int(counted[0]) if counted else 0
 
 
-def file_problem(error: duckdb.Error, table: SealedFile, *, is_text: bool) -> tuple[str, str]:
+def file_problem(error: duckdb.Error) -> tuple[str, str]:
     """Return what an error of DuckDB says of a file, and how to correct it."""
-    if is_text and len(ends := line_ends(table)) > 1:
-        return (
-            f"its lines end in different ways ({', '.join(ends)})",
-            "Save the file with one kind of line end.",
-        )
     if isinstance(error, duckdb.OutOfMemoryException):
         return f"needs more than {allowed_memory()}", memory_hint()
     if isinstance(error, duckdb.InterruptException):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from policy.errors import InputError, TransientFailure
-from policy.model import ReleasePolicy
-from tasks.intake.cell_text import NoCell, cell_text
+from tasks.intake.cell_text import NoCell, beginning, cell_text
 from tasks.intake.columns import check_distinct, display_column
 from tasks.intake.database import Database, allowed_memory, memory_hint, own_database
+from tasks.intake.repeated_people import MOST_ROWS
 from tasks.intake.table_object import WHERE, TableObject
 from tasks.memory import spill_failure
 from tasks.sql import identifier, literal
@@ -30,26 +30,26 @@ _KEPT_BY_PARQUET = frozenset(
 
 
 def load_object(
-    connection: duckdb.DuckDBPyConnection, name: str, given: TableObject, policy: ReleasePolicy
+    connection: duckdb.DuckDBPyConnection, name: str, given: TableObject, unread: Collection[str]
 ) -> str:
     """Copy a table in memory into the new table `name` of a database, and return its SHA-256: see `_digest`.
 
-    An index of pandas is not read. Raises InputError where it cannot be read as a table; no message holds
-    a cell.
+    An index of pandas is not read, and the digest is not of the columns `unread`. Raises InputError where it
+    cannot be read as a table; no message holds a cell.
     """
     table = given.table
     finding, hint = "", "Give a table whose columns hold texts, numbers, truth values or times."
     failure: TransientFailure | None = None
     try:
         if isinstance(table, pd.DataFrame):
-            table = _plain(table, policy.roles.dropped)
+            table = _plain(table, unread)
         connection.register(_VIEW, table)
         try:
             connection.execute(f"CREATE TABLE {identifier(name)} AS FROM {_VIEW}")
         finally:
             connection.unregister(_VIEW)
         columns = [row[0] for row in connection.execute(f"DESCRIBE {identifier(name)}").fetchall()]
-        return _digest(connection, name, [one for one in columns if one not in set(policy.roles.dropped)])
+        return _digest(connection, name, [one for one in columns if one not in unread])
     except duckdb.OutOfMemoryException as error:
         failure = spill_failure(error, connection)
         finding, hint = f"needs more than {allowed_memory()}", memory_hint()
@@ -88,7 +88,7 @@ class SentObject:
 
 
 @contextmanager
-def sent_object(given: TableObject, policy: ReleasePolicy) -> Iterator[SentObject]:
+def sent_object(given: TableObject) -> Iterator[SentObject]:
     """Copy a table in memory into a file in memory, which is gone after the `with`.
 
     Cells of a type that Parquet does not keep are text there. Raises as `load_object`.
@@ -96,7 +96,7 @@ def sent_object(given: TableObject, policy: ReleasePolicy) -> Iterator[SentObjec
     handle = os.memfd_create("object", os.MFD_CLOEXEC)
     try:
         with own_database() as connection:
-            digest = load_object(connection, _SENT, given, policy)
+            digest = load_object(connection, _SENT, given, ())
             described = connection.execute(f"DESCRIBE {_SENT}").fetchall()
             sent = SentObject(digest, handle, {str(row[0]): str(row[1]) for row in described})
             cells = ", ".join(
@@ -114,8 +114,8 @@ def sent_object(given: TableObject, policy: ReleasePolicy) -> Iterator[SentObjec
         os.close(handle)
 
 
-def _plain(table: pd.DataFrame, dropped: list[str] | tuple[str, ...]) -> pd.DataFrame:
-    """Return the frame with Python's objects as text; a dropped column is not read, but has its name."""
+def _plain(table: pd.DataFrame, unread: Collection[str]) -> pd.DataFrame:
+    """Return the frame with Python's objects as text; of a column `unread`, the beginnings of some cells."""
     names = list(table.columns)
     for position, name in enumerate(names, start=1):
         if not isinstance(name, str):
@@ -125,15 +125,21 @@ def _plain(table: pd.DataFrame, dropped: list[str] | tuple[str, ...]) -> pd.Data
                 hint="Name every column: table.columns = [...].",
             )
     check_distinct(names, WHERE, tell=True)
-    unread = np.zeros(len(table), dtype=np.int8)
-    columns = {
-        name: unread if name in dropped else _column(table[name].reset_index(drop=True), name)
-        for name in names
-    }
+    columns = {name: (_beginnings if name in unread else _column)(table[name], name) for name in names}
     return pd.DataFrame(columns, copy=False)
 
 
+def _beginnings(column: pd.Series, _: str) -> pd.Series:
+    cells = column.iloc[:MOST_ROWS].to_list()
+    return pd.Series([beginning(cell) for cell in cells], dtype="str").reindex(range(len(column)))
+
+
 def _column(column: pd.Series, name: str) -> pd.Series:
+    column = column.reset_index(drop=True)
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = pd.Series(np.asarray(column))
+    if isinstance(column.dtype, pd.PeriodDtype | pd.IntervalDtype) or column.dtype.kind == "c":
+        raise _no_cells(name)
     if isinstance(column.dtype, pd.CategoricalDtype):
         known = np.array([*_texts(list(column.cat.categories), name), None], dtype=object)
         return pd.Series(known[column.cat.codes.to_numpy()], dtype="str")
@@ -149,7 +155,11 @@ def _texts(cells: list[object], name: str) -> list[str | None]:
         return [cell_text(cell) for cell in cells]
     except NoCell:
         pass
-    raise InputError(
+    raise _no_cells(name)
+
+
+def _no_cells(name: str) -> InputError:
+    return InputError(
         f"the column {display_column(name)} has cells that are no text, number, truth value or time",
         where=WHERE,
         hint="Turn them into texts, or drop the column (roles.dropped).",

@@ -22,6 +22,7 @@ from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.load import INPUT, Opened, from_file, handles, load_files, opened_files
 from tasks.intake.load_object import load_object, sent_object
 from tasks.intake.query import in_sandbox, query_problem
+from tasks.intake.repeated_people import check_one_row_each, hashed
 from tasks.intake.sealed import digest_of_parts
 from tasks.intake.source import Given, TableSource, find_source
 from tasks.intake.table_object import WHERE as OBJECT
@@ -50,10 +51,10 @@ def read_table(
     names in the policy are relative to `base`, the policy's folder, and lead to files below it, or to files
     or objects that are `trusted`. The rows of several files follow one another. The frame holds key,
     quasi-identifiers, sensitive and kept columns in that order and the input's row order; identifiers stand
-    beside it, and dropped columns are checked for and not read. The missing tokens of the policy are missing
-    in every column of text, whatever the format. The steps of the policy for untidy cells are taken after the
-    query. Rows that repeat the row before them are left out if the policy says so. Takes O(bytes) of time and
-    memory.
+    beside it. Dropped columns are checked for, and looked at for people with several rows. The missing tokens
+    of the policy are missing in every column of text, whatever the format. The steps of the policy for untidy
+    cells are taken after the query. Rows that repeat the row before them are left out if the policy says so.
+    Takes O(bytes) of time and memory.
 
     With `distinct` the frame of a large table of few different rows has each of them once, and DuckDB counts
     them: memory is O(bytes) of these. Of a query without a file all rows are read, as its digest is theirs.
@@ -73,7 +74,7 @@ def read_table(
             digest = digest_of_parts([table.digest for _, table in files[INPUT]])
         else:
             digest = frame_digest(frame)
-        table = SourceTable(frame, digest, source.name, identifiers, rows=rows)
+        table = SourceTable(frame, digest, source.name, identifiers, rows=rows, doubts=tuple(built.doubts))
     return without_duplicates(table) if policy.source.duplicates == "removed" else table
 
 
@@ -83,7 +84,7 @@ def _read(
     """Read the whole table; return the digest of one in memory too. Errors of DuckDB become ours."""
     if source.given is not None:
         with own_database() as connection:
-            digest = load_object(connection, INPUT, source.given, policy)
+            digest = load_object(connection, INPUT, source.given, policy.roles.dropped)
             return _with_rows(_read_object(connection, policy, distinct=distinct), OBJECT), digest
     with DatabaseProcess(handles(files)) as database:
         builder, where = _read_parts(database, files[INPUT], policy, distinct=distinct)
@@ -96,7 +97,7 @@ def _read_query(
     """Run the query in a process of its own, as `_read`."""
     assert source.query is not None  # noqa: S101 -- the caller looked
     with ExitStack() as opened:
-        given = None if source.given is None else opened.enter_context(sent_object(source.given, policy))
+        given = None if source.given is None else opened.enter_context(sent_object(source.given))
         database = opened.enter_context(
             DatabaseProcess([*handles(files), *([given.handle] if given else [])])
         )
@@ -125,7 +126,7 @@ def _read_parts(
     """Read the files of a table one after the other; return the first one's name too."""
     builder: FrameBuilder | None = None
     for opened in parts:
-        builder = _read_whole(connection, opened, policy, builder, distinct=distinct)
+        builder = _read_whole(connection, opened, policy, builder, len(parts), distinct=distinct)
     assert builder is not None  # noqa: S101 -- a table has at least one file
     return builder, parts[0][1].shown
 
@@ -148,6 +149,7 @@ def _read_whole(
     opened: Opened,
     policy: ReleasePolicy,
     before: FrameBuilder | None,
+    n_parts: int,
     *,
     distinct: bool,
 ) -> FrameBuilder:
@@ -157,7 +159,10 @@ def _read_whole(
     def fetched(select: str, text: CsvText | None) -> tuple[FrameBuilder, int]:
         connection.execute(f"CREATE OR REPLACE VIEW {INPUT} AS {select}")
         longest = text.count.longest if text and not policy.source.line_breaks else None
-        builder = _fetch(connection, WHOLE_INPUT, policy, opened[1].shown, longest, before, distinct=distinct)
+        where = opened[1].shown
+        builder = _fetch(
+            connection, WHOLE_INPUT, policy, where, longest, before, n_parts=n_parts, distinct=distinct
+        )
         return builder, builder.n_rows - rows_before
 
     def check_names(names: Sequence[str], where: str) -> None:
@@ -174,6 +179,7 @@ def _fetch(
     longest: int | None = None,
     before: FrameBuilder | None = None,
     *,
+    n_parts: int = 1,
     distinct: bool,
     inputs: Sequence[str] = (),
 ) -> FrameBuilder:
@@ -191,11 +197,18 @@ def _fetch(
         source = INPUT
     else:  # run once: its rows are looked at twice
         source = RESULT
-        wanted = ", ".join(map(identifier, builder.names))
+        wanted = ", ".join(
+            [
+                *map(identifier, builder.names),
+                *(f"{hashed(name)} AS {identifier(name)}" for name in policy.roles.dropped),
+            ]
+        )
         limited = f"SELECT {wanted} FROM (\n{query}\n) LIMIT {lengths.MOST_ROWS + 1}"
         connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
         for name in inputs:
             connection.execute(f"DROP TABLE {identifier(name)}")
+    builder.doubts = check_one_row_each(connection, source, relation.columns, policy, where, n_parts)
+    builder.keep_digits(connection, source)
     if before is None:
         builder.distinct = distinct and builder.repeats(connection, source)
     selection = builder.selection

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from policy.errors import InputError, did_you_mean
 from policy.text import BLANKS, number_of
-from tasks.intake.cell_text import NoCell, cell_text
+from tasks.intake.cell_text import NoCell, beginning, cell_text
 from tasks.intake.columns import display_column
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_rows
 
@@ -19,16 +20,22 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class Rows:
-    """The names of a table's columns, and its rows, whose cells are of Python's types."""
+    """The names of a table's columns, and its rows, whose cells are of Python's types.
+
+    A program that wrote the file need not have kept all digits of numbers from `rounded_from` on.
+    """
 
     names: list[str]
     rows: Iterator[Sequence[object]]
+    rounded_from: float = math.inf
 
 
 def write_rows(file: BinaryIO, found: Rows, unread: Collection[str], where: str) -> int:
-    """Write rows as CSV, every cell as text, and return how many; the columns `unread` are missing. O(cells).
+    """Write rows as CSV, every cell as text, and return how many. O(cells).
 
-    Raises InputError for a cell of another kind, of too many characters or with a NUL, and for too many rows.
+    Of the columns `unread`, there are the beginnings of cells alone. Raises InputError for a cell of another
+    kind, of too many characters, with a NUL or with a rounded number in one of the others, and for too many
+    rows.
     """
     names = found.names
     read = [name.strip(BLANKS) not in unread for name in names]
@@ -37,23 +44,30 @@ def write_rows(file: BinaryIO, found: Rows, unread: Collection[str], where: str)
     for row in found.rows:
         n_rows += 1
         check_rows(n_rows, where)
-        file.write(_line(row, names, read, where))
+        file.write(_line(row, names, read, where, found.rounded_from))
     return n_rows
 
 
-def _line(row: Sequence[object], names: list[str], read: list[bool], where: str) -> bytes:
+def _line(
+    row: Sequence[object], names: list[str], read: list[bool], where: str, rounded_from: float = math.inf
+) -> bytes:
     """Return a row as a line of CSV."""
     cells = [MISSING] * len(names)
     wrong = ""
     for place, (cell, is_read) in enumerate(zip(row, read, strict=True)):
-        if not is_read:
-            continue
         try:
-            text = cell_text(cell)
+            text = cell_text(cell) if is_read else beginning(cell)
         except NoCell:
             wrong = names[place]
             break
         if text is not None:
+            if is_read and isinstance(cell, int | float) and abs(cell) >= rounded_from:
+                raise InputError(
+                    f"the column {display_column(names[place])} has a number of {rounded_from:.0f} or more, "
+                    "which a workbook does not tell from its neighbours",
+                    where=where,
+                    hint="Enter it as text, or drop the column (roles.dropped).",
+                )
             if len(text) > LONGEST_CELL:
                 raise cell_too_long(names[place], where)
             if "\0" in text:  # which no CSV file holds either, and stands for no cell later

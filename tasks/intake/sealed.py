@@ -99,9 +99,9 @@ def head_of(path: Path, check: Callable[[Path], None], n_bytes: int) -> Iterator
                 head = text.read(n_bytes)
                 if text.read(1):
                     head = head[: head.rfind(b"\n") + 1]
-            _write(handle, head)
+            write_all(handle, head)
         except (EOFError, zlib.error, MemoryError, OSError) as error:
-            failure = _failure(error, path)
+            failure = copy_failure(error, str(path))
         if failure is not None:
             raise failure
         if PEM in head[:PEM_WITHIN]:
@@ -153,20 +153,20 @@ def _copied(path: Location, handle: int, check: Callable[[Path], None] | None, o
                 hint="Run again when the file is complete.",
             )
     except (EOFError, zlib.error, MemoryError, OSError) as error:
-        failure = _failure(error, path)
+        failure = copy_failure(error, str(path))
     raise failure
 
 
-def _failure(error: Exception, path: Location) -> ReleaseGateError:
+def copy_failure(error: Exception, where: str) -> ReleaseGateError:
     """Return what a user is told of a file that was not copied into memory."""
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return TransientFailure(
             "is larger than the file size limit of this process",
-            where=str(path),
+            where=where,
             hint="Allow larger files (`ulimit -f`), and check the free space of the disk.",
         )
     finding, hint = _problem(error)
-    return InputError(finding, where=str(path), hint=hint)
+    return InputError(finding, where=where, hint=hint)
 
 
 def _problem(error: Exception) -> tuple[str, str]:
@@ -238,17 +238,18 @@ def _decompress(raw: _Digesting, handle: int, path: Location) -> None:
             total += len(chunk)
             if total > max(HARMLESS_BYTES, LARGEST_RATIO * raw.n_bytes) or total > LARGEST_INPUT:
                 raise _too_large(path, f"is compressed more than {LARGEST_RATIO} times")
-            _write(handle, chunk)
+            write_all(handle, chunk)
 
 
 def _pour(raw: _Digesting, handle: int, path: Location) -> None:
     while chunk := raw.read(CHUNK):
         if raw.n_bytes > LARGEST_INPUT:
             raise _too_large(path, f"has more than {LARGEST_INPUT >> 30} GiB")
-        _write(handle, chunk)
+        write_all(handle, chunk)
 
 
-def _write(handle: int, chunk: bytes) -> None:
+def write_all(handle: int, chunk: bytes) -> None:
+    """Write all of a chunk. Raises OSError."""
     left = memoryview(chunk)
     while left:
         left = left[os.write(handle, left) :]

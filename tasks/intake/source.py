@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from policy.encoding import UTF_8
 from policy.errors import InputError, UsageError
 from policy.location import Location, ObjectAddress
 from policy.model import ReleasePolicy, Source
@@ -52,6 +53,7 @@ class InputFile:
     objects: ObjectStore  # which has the object
     part: str | None = None
     alias: str = ""
+    encoding: str = UTF_8  # of CSV
 
 
 Given: TypeAlias = Location | TableObject
@@ -226,7 +228,8 @@ def _file(path: Location, source: Source, trusted: Trusted, check: Callable[[Pat
     delimiter = source.delimiter
     if suffix in (".tsv", ".tsv.gz") and "delimiter" not in source.model_fields_set:
         delimiter = "\t"
-    return InputFile(path, _format(source.format, path, suffix), delimiter, check, trusted.objects)
+    kind = _format(source.format, path, suffix)
+    return InputFile(path, kind, delimiter, check, trusted.objects, encoding=source.encoding)
 
 
 def _own_part(file: InputFile, source: Source) -> InputFile:

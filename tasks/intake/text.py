@@ -1,84 +1,30 @@
-"""Look at a CSV file's bytes before it is parsed: encoding, NUL bytes, line ends, column names."""
+"""Look at a CSV text before it is parsed: its column names, and rows that are too long. It is in UTF-8."""
 
 from __future__ import annotations
 
-import codecs
 import csv
+import re
 from collections.abc import Iterator
-from typing import BinaryIO
 
 from policy.errors import InputError
 from tasks.intake.columns import display_column
-from tasks.intake.sealed_file import CHUNK, SealedFile
+from tasks.intake.sealed_file import SealedFile
 
 DELIMITERS = {",": "','", ";": "';'", "\t": "'\\t'", "|": "'|'"}
 LONGEST_HEADER = 1 << 20
+_SEPARATOR = re.compile(r"\ufeff?sep=(.?)", re.IGNORECASE)
 
 
-def check_text(table: SealedFile, encoding: str) -> None:
-    """Read the text once: it must be in the encoding, without NUL bytes, with LF or CRLF lines.
-
-    Raises InputError with the number of the first bad line.
-    """
-    with table.open() as file:
-        finding, hint = _text_problem(file, encoding)
-    if finding:
-        raise InputError(finding, where=table.shown, hint=hint)
-
-
-def _text_problem(file: BinaryIO, encoding: str) -> tuple[str, str]:
-    decoder = codecs.getincrementaldecoder(encoding)("strict")
-    line, has_cr, has_text = 1, False, False
-    bad_line = 0
-    for chunk in _chunks(file):
-        has_text = has_text or bool(chunk.strip())
-        has_cr = has_cr or b"\r" in chunk
-        at = chunk.find(b"\0")
-        if at >= 0:
-            line += chunk.count(b"\n", 0, at)
-            return (
-                f"line {line} contains a NUL byte",
-                "Give a plain text table; UTF-16 and binary files cannot be read.",
-            )
-        held = len(decoder.getstate()[0])
-        try:
-            decoder.decode(chunk)
-        except UnicodeDecodeError as error:
-            bad_line = line + chunk.count(b"\n", 0, max(error.start - held, 0))
-        if bad_line:
-            break
-        line += chunk.count(b"\n")
-    if not bad_line and decoder.getstate()[0]:
-        bad_line = line  # the file ends within a character
-    if bad_line:
-        other = "latin-1" if encoding == "utf-8" else "utf-8"
-        return (
-            f"line {bad_line} is not {encoding}",
-            f"Set source.encoding: {other}, or save the file as {encoding}.",
-        )
-    if not has_text:
-        return "the file is empty", "Give a table with a line of column names and its rows."
-    if has_cr and line == 1:
-        return "its lines end in CR alone", "Save the file with LF or CRLF line ends."
-    return "", ""
-
-
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK):
-        yield chunk
-
-
-def read_header(table: SealedFile, encoding: str, delimiter: str) -> list[str]:
+def read_header(table: SealedFile, delimiter: str) -> list[str]:
     """Return the column names of the first line.
 
     Raises InputError where it is blank, is not closed, holds one name with another common delimiter
-    inside, or no row follows. The text must have passed `check_text`.
+    inside, or no row follows. The text must be that of `utf_8_text`.
     """
     finding = ""
     names: list[str] = []
     has_rows = False
-    python_encoding = "utf-8-sig" if encoding == "utf-8" else encoding
-    with table.text(python_encoding) as text:
+    with table.text("utf-8-sig") as text:
         limited = iter(lambda: text.readline(LONGEST_HEADER), "")
         try:
             names = next(csv.reader(limited, delimiter=delimiter, strict=True))
@@ -98,6 +44,12 @@ def read_header(table: SealedFile, encoding: str, delimiter: str) -> list[str]:
 def _check_header(names: list[str], where: str, delimiter: str) -> None:
     if not any(name.strip() for name in names):
         raise InputError("line 1 is blank", where=where, hint="Line 1 must have the names of the columns.")
+    if advice := separator_advice(delimiter.join(names)):
+        raise InputError(
+            "line 1 tells a spreadsheet program the delimiter (sep=), and no names of columns",
+            where=where,
+            hint=advice,
+        )
     if len(names) == 1:
         inside = max(DELIMITERS, key=names[0].count)
         if inside != delimiter and names[0].count(inside):
@@ -111,27 +63,24 @@ def _check_header(names: list[str], where: str, delimiter: str) -> None:
             )
 
 
-def line_at(table: SealedFile, encoding: str, byte: int) -> int:
-    """Return the number of the line that holds byte `byte` (0, 1, ...) of the text written in UTF-8."""
+def separator_advice(text: str) -> str:
+    """Return how to correct a text whose line 1 is for a spreadsheet program, such as `sep=;`, else ""."""
+    found = _SEPARATOR.fullmatch(re.split("[\r\n]", text, maxsplit=1)[0])
+    if found is None:
+        return ""
+    told = DELIMITERS.get(found[1], "")
+    return f"Remove line 1, by which source.delimiter is {told}." if told else "Remove line 1."
+
+
+def line_at(table: SealedFile, byte: int) -> int:
+    """Return the number of the line that holds byte `byte` (0, 1, ...)."""
     with table.open() as file:
-        text = file.read()
-    if encoding != "utf-8":
-        text = text.decode(encoding).encode("utf-8")
-    return text.count(b"\n", 0, byte) + 1
+        return file.read(byte).count(b"\n") + 1
 
 
-def line_ends(table: SealedFile) -> list[str]:
-    """Return which line ends the file holds, quoted text included."""
-    with table.open() as file:
-        text = file.read()
-    crlf = text.count(b"\r\n")
-    found = {"CRLF": crlf, "LF": text.count(b"\n") - crlf, "CR": text.count(b"\r") - crlf}
-    return [name for name, count in found.items() if count]
-
-
-def check_width(table: SealedFile, encoding: str, delimiter: str, width: int) -> None:
+def check_width(table: SealedFile, delimiter: str, width: int) -> None:
     """Refuse rows that end in one empty cell too many, `width` being the number in line 1."""
-    count, line = overlong_rows(table, encoding, delimiter, width)
+    count, line = overlong_rows(table, delimiter, width)
     if count:
         rows = "" if count == 1 else f" ({count} such rows)"
         raise InputError(
@@ -141,17 +90,17 @@ def check_width(table: SealedFile, encoding: str, delimiter: str, width: int) ->
         )
 
 
-def overlong_rows(table: SealedFile, encoding: str, delimiter: str, width: int) -> tuple[int, int]:
+def overlong_rows(table: SealedFile, delimiter: str, width: int) -> tuple[int, int]:
     """Return how many rows end in one empty cell too many, and the first one's line.
 
     DuckDB reads `1,2,` as two cells, which would hide that a row is shifted. The exact look costs
     a parse in Python, so it is taken only at files with a line that ends in the delimiter.
     """
-    ending = delimiter.encode(encoding)
+    ending = delimiter.encode()
     if not any(_ends_in(line, ending) for line in _lines(table)):
         return 0, 0
     count, first, before, too_long = 0, 0, 0, False
-    with table.text(encoding) as text:
+    with table.text("utf-8") as text:
         reader = csv.reader(text, delimiter=delimiter)
         try:
             for cells in reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import ceil, log
 from typing import Any
 
@@ -15,6 +16,7 @@ from tasks.privacy.added import AddedCondition, added_conditions
 from tasks.privacy.condition import Attribute, Condition
 from tasks.privacy.diversity import Distinct, entropy
 from tasks.privacy.partial_knowledge import held_by_each_class
+from tasks.privacy.ranges import from_least
 from tasks.privacy.registry import conditions_of
 from tasks.privacy.shares import Alpha
 from tasks.privacy.similar import any_of, groups_by_attribute
@@ -36,6 +38,7 @@ class ValueLimits:
 class SensitiveColumn:
     """One sensitive attribute of n records: `codes` (n,) into `n_values` values, any numbers, and the
     conditions of the policy's privacy models on it. `own` limits are in place of those of all attributes.
+    `numbers` are less `least`, where doubles would not tell the numbers themselves apart.
     """
 
     codes: IntArray
@@ -43,6 +46,7 @@ class SensitiveColumn:
     numbers: FloatArray | None = None
     conditions: tuple[Condition, ...] = ()
     own: ValueLimits | None = None
+    least: float = 0.0
 
     def take(self, records: IntArray) -> SensitiveColumn:
         """Return the attribute of some of the records, under the same conditions."""
@@ -102,7 +106,8 @@ class Constraints:
         elif low is not None and high is not None:
             holds &= high - low >= limits.e
             if limits.spread > 0:
-                holds &= high - low >= limits.spread * np.maximum(np.abs(high), np.abs(low)) - 1e-12
+                largest = np.maximum(np.abs(high + column.least), np.abs(low + column.least))
+                holds &= high - low >= limits.spread * largest - 1e-12
         for condition in column.conditions:
             holds &= condition.shortfall(counts, size) <= 0
         return np.asarray(holds & (size > 0))
@@ -197,11 +202,13 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
     groups = groups_by_attribute(policy.roles, table.sensitive_values, missing)
     columns: list[SensitiveColumn] = []
     for i, name in enumerate(table.sensitive_names):
+        numbers, least = _numbers(table, i, missing)
         column = SensitiveColumn(
             table.sensitive[:, i].astype(np.int64),
             len(table.sensitive_values[name]),
-            table.sensitive_numbers.get(name),
+            numbers,
             own=_own_limits(privacy, name),
+            least=least,
         )
         bound = _with_models(bare, table, name, column, policy, sure)
         if name in groups:
@@ -209,6 +216,16 @@ def constraints_of(table: PreparedTable, policy: ReleasePolicy) -> Constraints:
         else:
             columns.append(bound)
     return replace(bare, columns=tuple(columns))
+
+
+def _numbers(table: PreparedTable, place: int, missing: str) -> tuple[FloatArray | None, float]:
+    """Return the numbers (n,) of a sensitive attribute, and what they are less."""
+    name = table.sensitive_names[place]
+    if name not in table.exact_numbers:
+        return table.sensitive_numbers.get(name), 0.0
+    texts = table.sensitive_values[name]
+    numbers, least = from_least([None if text == missing else Decimal(text) for text in texts])
+    return numbers[table.sensitive[:, place]], least
 
 
 def overall_counts(table: PreparedTable) -> dict[str, IntArray]:
@@ -276,7 +293,7 @@ def _with_models(
         numbers = None
         if column.numbers is not None:
             numbers = np.full(column.n_values, np.nan)
-            numbers[column.codes] = column.numbers
+            numbers[column.codes] = column.numbers + column.least
         values = table.sensitive_values[name]
         chosen = (getattr(model, "values", None) or {}).get(name)
         protected = None if chosen is None else policy.roles.sensitive[name].with_similar(chosen)

@@ -7,12 +7,13 @@ interval, and are imputed (median) in the features alone.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from expectations.numbers import as_numbers
+from expectations.numbers import as_numbers, number_text
 from policy.errors import InputError
 from policy.model import ReleasePolicy
 from policy.text import number_of
@@ -50,8 +51,10 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
     for name in sensitive_names:
         attribute = roles.sensitive[name]
         if attribute.type == "numeric":
-            sensitive_numbers[name] = _without_minus(frame[name].to_numpy(dtype=np.float64))
-        found, sensitive_values[name] = _encode(frame, name, policy, attribute.allowed)
+            sensitive_numbers[name] = _without_minus(as_numbers(frame[name]))
+        is_number = attribute.type == "numeric"
+        order = None if is_number else attribute.allowed
+        found, sensitive_values[name] = _encode(frame, name, policy, order, is_number=is_number)
         coded.append(found)
     sensitive = _side_by_side(coded, len(frame))
 
@@ -67,6 +70,9 @@ def prepare(table: SourceTable, policy: ReleasePolicy) -> PreparedTable:
         sensitive=sensitive,
         sensitive_values=sensitive_values,
         sensitive_numbers=sensitive_numbers,
+        exact_numbers=frozenset(
+            name for name in sensitive_numbers if not pd.api.types.is_numeric_dtype(frame[name])
+        ),
         person=None
         if policy.rows == "one_per_person"
         else _numbers_of(frame, policy.roles.key, "key", "people"),
@@ -146,11 +152,6 @@ def _without_minus(values: FloatArray) -> FloatArray:
     return values + 0.0
 
 
-def number_text(value: float) -> str:
-    """Return a number as the published files write it: whole numbers without a point."""
-    return str(int(value)) if value == int(value) else repr(float(value))
-
-
 def column_texts(column: pd.Series[Any], missing_label: str) -> tuple[IntArray, tuple[str, ...]]:
     """Return codes and the texts that they stand for, sorted; the missing are one value."""
     if pd.api.types.is_numeric_dtype(column):
@@ -165,9 +166,14 @@ def column_texts(column: pd.Series[Any], missing_label: str) -> tuple[IntArray, 
 
 
 def _encode(
-    frame: pd.DataFrame, name: str, policy: ReleasePolicy, order: tuple[str, ...] | None
+    frame: pd.DataFrame,
+    name: str,
+    policy: ReleasePolicy,
+    order: tuple[str, ...] | None,
+    *,
+    is_number: bool = False,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return codes and the values present, in the policy's order where it gives one."""
+    """Return codes and the values present, in the policy's order where it gives one, else sorted."""
     column = frame[name]
     if pd.api.types.is_numeric_dtype(column):
         uniques = np.unique(column.dropna().to_numpy(dtype=np.float64))
@@ -179,8 +185,11 @@ def _encode(
         raw, found = pd.factorize(column, use_na_sentinel=True)
         present = [str(value) for value in found]
         place = {value: rank for rank, value in enumerate(order or ())}
+        value_of = Decimal if is_number else str
         ranked = np.array(
-            sorted(range(len(present)), key=lambda i: (place.get(present[i], len(place)), present[i])),
+            sorted(
+                range(len(present)), key=lambda i: (place.get(present[i], len(place)), value_of(present[i]))
+            ),
             dtype=int,
         )
     label = policy.source.missing_label

@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from policy.roles import Roles, SensitiveAttribute
+from policy.text import one_spelling
 from tasks.types import BoolArray, IntArray
 
 
 def groups_of(attribute: SensitiveAttribute, values: Sequence[str], missing_label: str) -> IntArray | None:
     """Return the group of each of m values, (m,), in the order of their first values; None: each is its own.
 
-    A missing value is a group of its own, and so is what is no number of a numeric attribute.
+    Texts that look alike (`one_spelling`) are one. A missing value is a group of its own, and so is what is
+    no number of a numeric attribute.
     """
-    if not attribute.similar and not attribute.ranges:
+    texts = [*map(one_spelling, values)]
+    if not attribute.similar and not attribute.ranges and len({*texts}) == len(texts):
         return None
     names: list[object] = []
-    listed = {value: group for group, members in enumerate(attribute.similar) for value in members}
-    for value in values:
+    alike = enumerate(attribute.similar)
+    listed = {one_spelling(value): group for group, members in alike for value in members}
+    for value in texts:
         range_ = None if value == missing_label else _range(attribute, value)
         names.append(listed.get(value, value) if range_ is None else range_)
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}

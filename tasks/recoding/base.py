@@ -42,10 +42,12 @@ def rows_of(
         columns[column] = _categorical(values, of) if values.dtype == object else (values, of)
     for i, name in enumerate(table.sensitive_names):
         chosen = records if sensitive is None or name not in sensitive else sensitive[name]
-        if name in table.sensitive_numbers:
+        if name in table.sensitive_numbers and name not in table.exact_numbers:
             columns[name] = table.sensitive_numbers[name], chosen
         else:
             texts = np.array(table.sensitive_values[name], dtype=object)
+            if name in table.exact_numbers:  # where a number is missing, there is no text
+                texts[texts == policy.source.missing_label] = None
             columns[name] = _categorical(texts, table.sensitive[chosen, i])
     for name in policy.roles.kept:
         columns[name] = table.frame[name].array, records

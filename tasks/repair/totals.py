@@ -15,6 +15,7 @@ from operator import itemgetter
 import numpy as np
 
 from policy.model import ReleasePolicy
+from policy.text import one_spelling
 from release_store.records import EquivalenceClasses
 from tasks.geometry.components import components
 from tasks.geometry.space import boxes_of, counts_of, distinct_rows, space_of
@@ -372,5 +373,7 @@ def _values(table: PreparedTable, inside: IntArray, names: Sequence[str], attrib
     """Return the place among `names` of the value of each record that is `inside`, (inside,)."""
     column = table.sensitive[inside, table.sensitive_names.index(attribute)]
     place = {text: i for i, text in enumerate(names)}
-    translated = np.array([place[text] for text in table.sensitive_values[attribute]], dtype=np.int64)
+    translated = np.array(
+        [place[one_spelling(text)] for text in table.sensitive_values[attribute]], dtype=np.int64
+    )
     return np.asarray(translated[column])

@@ -1,14 +1,14 @@
 """What would let a blocked candidate pass: for each gate that holds it back, the nearest setting.
 
 A limit that the measured value keeps is known without any work: the gate passes with it on the same files.
-For all else there is at most an estimate: another setting, or a search, of a run that nobody has made. No
-advice is to weaken a gate that has no limit: what is wrong with the files, with what they hold or with what
-earlier releases show is to be mended.
+For all else there is at most a search, which measures; another setting that nobody has tried is not advised.
+No advice is to weaken a gate that has no limit: what is wrong with the files, with what they hold or with
+what earlier releases show is to be mended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ from policy.section import Section
 from release_store.records import GateResult, Verdict
 from tasks.risk.nearest_limits import LIMITS, Place, PolicySetting
 
-Basis = Literal["measured", "estimate", "none"]
+Basis = Literal["measured", "none"]
 
 OF_ALL_RELEASES = (
     "pairwise",
@@ -30,10 +30,9 @@ OF_ALL_RELEASES = (
     "person",
     "person_difference",
     "worlds",
+    "known",
     "totals",
 )
-MORE_CALLS = 10  # times the calls of the solver that left people undecided
-MOST_CALLS = 1_000_000  # of a policy
 SEARCHED = {"umr": "umr", "err": "err"}  # figures of a goal that measure what the gate of that name limits
 BROKEN = "the gate broke: run it again, and report the error that the detail names if it stays"
 NO_LIMIT = "no limit passes this candidate that asks anything of it: its classes must be made in another way"
@@ -43,10 +42,9 @@ HINTS = {
     "leak": "remove the texts that the detail counts from the input, or leave out their column",
     "levels": "allow more records to be left out, or group the columns that the detail names",
 }
-OF_HISTORY = (
-    "earlier releases stay known: the detail counts whom they would expose; a larger privacy.k makes wider "
-    "classes and may help; that is not measured"
-)
+OF_HISTORY = "earlier releases stay known: the detail counts whom they would expose"
+BLIND = f"{OF_HISTORY}; `method.history: blind` made the classes without looking at them"
+UNDECIDED = "the solver stopped at `gates.worlds.calls: {calls}` before it had decided on everybody"
 NO_KEY = "name the column that identifies people in roles.key, so that they can be followed"
 SEE_DETAIL = "the gate cannot tell: its detail says what is missing, and which setting helps, if one does"
 
@@ -55,9 +53,8 @@ SEE_DETAIL = "the gate cannot tell: its detail says what is missing, and which s
 class Advice:
     """What may let one gate pass.
 
-    With the `settings` the gate passes on the same files where the basis is `measured`; with an `estimate`, a
-    new run may pass. `goal` is what a search can be asked for in their place, "" where none helps; `hint`
-    says what to look at.
+    With the `settings` the gate passes on the same files, and the basis is `measured`. `goal` is what a
+    search can be asked for, "" where none helps; `hint` says what to look at.
     """
 
     gate: str
@@ -89,7 +86,7 @@ def _advice(result: GateResult, results: Mapping[str, GateResult], policy: Relea
     if result.verdict is Verdict.ERROR:
         return Advice(name, "none", hint=BROKEN)
     if name in OF_ALL_RELEASES:
-        return _of_releases(result, policy)
+        return Advice(name, "none", hint=_of_releases(result, policy))
     if name in HINTS:
         return _of_levels(result, policy) if name == "levels" else Advice(name, "none", hint=HINTS[name])
     if result.verdict is not Verdict.FAIL:
@@ -123,27 +120,13 @@ def _of_levels(result: GateResult, policy: ReleasePolicy) -> Advice:
     return Advice(result.gate, "none", hint=HINTS["levels"])
 
 
-def _of_releases(result: GateResult, policy: ReleasePolicy) -> Advice:
-    """Let a new run keep to the earlier releases, by whatever the policy does not use of that yet."""
-    name = result.gate
-    if name == "worlds" and result.verdict is Verdict.UNKNOWN and result.witness.get("undecided"):
-        calls = min(max(policy.gates.worlds.calls, 1) * MORE_CALLS, MOST_CALLS)
-        if calls > policy.gates.worlds.calls:
-            return Advice(name, "estimate", (PolicySetting(("gates", "worlds", "calls"), calls),))
+def _of_releases(result: GateResult, policy: ReleasePolicy) -> str:
+    """Say what holds a gate on the earlier releases back: whether another run passes, only that run tells."""
     if result.verdict is Verdict.FAIL:
-        follows = policy.roles.key is not None and policy.gates.person.compare
-        after: Mapping[str, Sequence[str]] = {
-            "blind": ("sticky", "repair") if follows else ("repair",),
-            "repair": ("sticky",) if follows else (),
-        }
-        for history in after.get(policy.method.history, ()):
-            setting = PolicySetting(("method", "history"), history)
-            if with_settings(policy, (setting,)) is not None:
-                return Advice(name, "estimate", (setting,))
-        return Advice(name, "none", hint=OF_HISTORY)
-    if policy.roles.key is None:
-        return Advice(name, "none", hint=NO_KEY)
-    return Advice(name, "none", hint=SEE_DETAIL)
+        return BLIND if policy.method.history == "blind" else OF_HISTORY
+    if result.gate == "worlds" and result.verdict is Verdict.UNKNOWN and result.witness.get("undecided"):
+        return UNDECIDED.format(calls=policy.gates.worlds.calls)
+    return NO_KEY if result.gate == "worlds" and policy.roles.key is None else SEE_DETAIL
 
 
 def _changed(section: ReleasePolicy, place: Place, value: object) -> ReleasePolicy:

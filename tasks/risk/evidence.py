@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,8 @@ from tasks.history.intersection import (
 from tasks.history.persons import all_followed, joinable
 from tasks.history.required import Required, required_of
 from tasks.history.selection import SAME_PERIOD, SelectedHistory, by_leaves, select_history
+from tasks.history.subjects import Subjects
+from tasks.history.worlds import Possible
 from tasks.preprocessing.reduction import all_rows, rows_of_records
 from tasks.privacy.similar import groups_by_attribute, together
 from tasks.recoding.draws import seed_of
@@ -416,6 +419,11 @@ class Evidence:
     @cached_property
     def left_by_person(self) -> dict[str, LeftByPerson]:
         """What the gate `person` measured, by attribute: empty where it was not asked, or could not tell."""
+        return {}
+
+    @cached_property
+    def solved(self) -> dict[Literal["all"], tuple[Subjects, Possible]]:
+        """The subjects of all releases, and what `worlds` found possible; empty where it was not asked."""
         return {}
 
     @cached_property

@@ -103,11 +103,16 @@ def possible_of(
     )
 
 
-def likely_of(policy: ReleasePolicy, subjects: Subjects) -> Likely:
+def likely_of(policy: ReleasePolicy, subjects: Subjects, found: Possible) -> Likely:
     """Return how likely the most likely values of subjects are, by as many sweeps as the policy says."""
-    worlds = policy.gates.worlds
     return likely_values(
-        subjects.classes, subjects.value, subjects.attributes, worlds.sweeps, policy.seed, subjects.seat
+        subjects.classes,
+        subjects.value,
+        subjects.attributes,
+        policy.gates.worlds.sweeps,
+        policy.seed,
+        subjects.seat,
+        found,
     )
 
 
@@ -150,9 +155,11 @@ def further_questions(
         )
         pinned = subjects.people(possible.pinned(policy.privacy.l))
         undecided = subjects.people(possible.undecided(policy.privacy.l)) & ~pinned
-        over = np.zeros(len(pinned), dtype=bool)
-        if policy.gates.worlds.p_max is not None and subjects.attributes:
-            over = subjects.people(likely_of(policy, subjects).over(policy.gates.worlds.p_max))
+        over, p_max = np.zeros(len(pinned), dtype=bool), policy.gates.worlds.p_max
+        if p_max is not None and subjects.attributes:
+            likely = likely_of(policy, subjects, possible)
+            over = subjects.people(likely.over(p_max))
+            undecided |= subjects.people(likely.unmeasured(p_max)) & ~(pinned | over)
         found.append(
             ChangedNumbers(
                 (*one.names, *one.same),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from release_store.canonical import file_digest, tree_digest
 from tasks import duck
 from tasks.recoding.cells import read_set
 from tasks.recoding.labels import Labels, labels_of
-from tasks.sql import identifier, quoted_formula
+from tasks.sql import identifier, number_text, quoted_formula
 from tasks.types import Candidate, IntArray, Recoded
 
 MOST_TIMES = 1_024
@@ -104,15 +105,31 @@ def csv_rows(table: str, frame: pd.DataFrame, policy: ReleasePolicy) -> str:
     """Return the SELECT of the rows as the CSV has them: with `csv_formulas: quoted`, no text is a formula.
 
     A spreadsheet takes a cell that begins with =, +, -, @, a tab or a line end for a formula, and runs it; an
-    apostrophe before it makes it a text.
+    apostrophe before it makes it a text. Sensitive numbers are written in shortest form.
     """
-    if policy.publication.csv_formulas == "kept":
-        return f"FROM {table}"
-    cells = [
-        identifier(str(name)) if pd.api.types.is_numeric_dtype(dtype) else quoted_formula(str(name))
+    kinds = {
+        str(name): "DOUBLE"
+        if pd.api.types.is_float_dtype(dtype)
+        else "BIGINT"
+        if pd.api.types.is_numeric_dtype(dtype)
+        else "VARCHAR"
         for name, dtype in frame.dtypes.items()
-    ]
-    return f"SELECT {', '.join(cells)} FROM {table}"
+    }
+    return f"SELECT {csv_cells(kinds, policy)} FROM {table}"
+
+
+def csv_cells(kinds: Mapping[str, str], policy: ReleasePolicy) -> str:
+    """Return the SQL of columns of these types of DuckDB as the CSV has them."""
+    numbers = {name for name, one in policy.roles.sensitive.items() if one.type == "numeric"}
+    quoted = policy.publication.csv_formulas == "quoted"
+    return ", ".join(
+        number_text(name)
+        if name in numbers and kind == "DOUBLE"
+        else quoted_formula(name)
+        if quoted and kind == "VARCHAR" and name not in numbers
+        else identifier(name)
+        for name, kind in kinds.items()
+    )
 
 
 def data_package(

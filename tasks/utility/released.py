@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from expectations.numbers import as_numbers, number_text
 from policy.model import ReleasePolicy
 from policy.recoding import Form
 from release_store.records import EquivalenceClasses, SetCells
 from tasks.geometry.space import distinct_rows
-from tasks.preprocessing.prepare import number_text
 from tasks.privacy.similar import groups_by_attribute, together
 from tasks.recoding.labels import Labels, labels_of, read_cell
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
@@ -160,7 +160,7 @@ def released(
     for name, attribute in policy.roles.sensitive.items():
         values[name], texts[name] = _texts(frame[name], policy.source.missing_label)
         if attribute.type == "numeric":
-            numbers[name] = frame[name].to_numpy(dtype=np.float64)
+            numbers[name] = as_numbers(frame[name])
         flat = np.bincount(
             class_of * max(len(texts[name]), 1) + values[name], minlength=len(first) * len(texts[name])
         )

@@ -73,12 +73,19 @@ class FrameOfTable:
         return counted(codes, self.times, n_values)
 
     def span(self, name: str) -> tuple[float, float] | None:
-        """Return the least and the greatest number of an attribute; None: not all are numbers."""
+        """Return the least and the greatest number of an attribute; None: doubles do not hold them all."""
         column = self.frame[name]
         if column.dtype.kind != "f":
             return None
         known = column.dropna()
         return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+
+    def combinations(self) -> IntArray:
+        """Return how many rows have each combination of quasi-identifiers."""
+        names = list(self.policy.roles.quasi_identifiers)
+        times = pd.Series(1 if self.times is None else self.times, index=self.frame.index)
+        columns = [pd.factorize(self.frame[name], use_na_sentinel=False)[0] for name in names]
+        return np.asarray(times.groupby(columns, sort=False).sum(), dtype=np.int64)
 
     def numbers(self, name: str) -> FloatArray:
         """Return the numbers that the values of an attribute stand for, (m,), nan where one is none."""

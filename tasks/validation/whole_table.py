@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from typing import Protocol
 
@@ -19,6 +20,12 @@ from tasks.privacy.diversity import entropy
 from tasks.privacy.similar import groups_of
 from tasks.types import FloatArray, IntArray
 from tasks.validation.feasible_models import FIELD, added_missed, largest_k, models_missed
+
+LEAST_COMBINATIONS = 30  # whose numbers of rows have a common divisor once in 2^30 by chance
+REPEATS_HINT = (
+    "Name who they are of as roles.key, and set rows: several to count people; or, if they are of different "
+    "people, set expectations.repeats: accepted."
+)
 
 
 class WholeTable(Protocol):
@@ -43,7 +50,13 @@ class WholeTable(Protocol):
         """
 
     def span(self, name: str) -> tuple[float, float] | None:
-        """Return the least and the greatest number of an attribute, (0, 0) without any; None: not all are."""
+        """Return the least and the greatest number of an attribute, (0, 0) without any.
+
+        None: not all are numbers, or doubles do not hold them.
+        """
+
+    def combinations(self) -> IntArray:
+        """Return how many rows have each combination of quasi-identifiers, in any order."""
 
     def numbers(self, name: str) -> FloatArray:
         """Return the numbers that the values of an attribute stand for, (m,), nan where one is none."""
@@ -78,11 +91,31 @@ def shortfalls(table: WholeTable, policy: ReleasePolicy) -> list[Shortfall]:
         said = f"all rows together stand for {stands_for:,.0f} people, fewer than gates.k_map.k ({least})"
         short = stands_for < least * (1 - 1e-12)  # no number, where a weight is none: another check says so
         found.append(Shortfall(None, said if short else "", "Lower gates.k_map.k."))
+    if said := _repeated(table, policy):
+        found.append(Shortfall(None, said, REPEATS_HINT))
     for name in policy.roles.sensitive:
         said, section = _missed(table, policy, name, key, people, counted)
         hint = f"No class can satisfy it: correct the input, or change {section}."
         found.append(Shortfall(name, said, hint))
     return found
+
+
+def _repeated(table: WholeTable, policy: ReleasePolicy) -> str:
+    """Say that people may have several rows each: so many with every combination of quasi-identifiers.
+
+    Not where a key tells people apart.
+    """
+    known = policy.rows != "one_per_person" or policy.roles.key is not None
+    if known or policy.expectations.repeats == "accepted":
+        return ""
+    sizes = table.combinations()
+    each = int(np.gcd.reduce(sizes)) if len(sizes) >= LEAST_COMBINATIONS else 1
+    return (
+        f"each of {len(sizes):,} combinations of quasi-identifiers is in {each:,} rows, or a multiple of it: "
+        f"they may be of one person"
+        if each > 1
+        else ""
+    )
 
 
 def units_of(policy: ReleasePolicy) -> tuple[str | None, str]:
@@ -136,12 +169,12 @@ def _too_few(
     numeric: bool,
 ) -> str:
     """Say that an attribute has too few values, or too narrow a range; "" where it has not."""
-    ends = table.span(name) if numeric else None
-    if ends is not None:
-        low, high = ends
-        if high - low < own.e:
+    if numeric:
+        low, high = table.span(name) or (-np.inf, np.inf)
+        span = float(Decimal(repr(high)) - Decimal(repr(low)))  # 4.1 - 3.1 of doubles is under 1
+        if span < own.e:
             return f"'{name}' ranges over less than {place('e')} ({own.e:g})"
-        if high - low < own.spread * max(abs(low), abs(high)) - 1e-12:
+        if span < own.spread * max(abs(low), abs(high)) - 1e-12:
             return f"'{name}' ranges over less than {place('spread')} ({own.spread:g}) of its largest value"
     elif n_values < own.e:
         distinct = number_of(n_values, "distinct value")

@@ -42,7 +42,7 @@ def test_the_first_screen_tells_the_decision_the_failures_and_the_changes(page: 
     bottom = "return document.querySelector(arguments[0]).getBoundingClientRect().bottom + scrollY"
     assert page.run(bottom, ".verdict .fails") < page.run(bottom, "#changes + .scroll table") <= 1000
     said = page.run("return document.querySelector('.verdict').innerText")
-    assert "Blocked by person, person_difference, worlds" in said
+    assert "Blocked by person, person_difference, worlds, known" in said
     rows = page.run("return document.querySelector('#changes + .scroll').innerText")
     for about in ("rows", "roles", "policy", "risk", "detail"):
         assert f"\n{about}\t" in rows
@@ -64,7 +64,7 @@ def test_failing_gates_are_first_and_what_passes_is_folded(page: Chromium) -> No
         ("gates-attackers", False),
         ("gates-utility", False),
     ]
-    assert groups[0][2] == ["fail", "fail", "fail", "pass", "pass"]
+    assert groups[0][2] == ["fail", "fail", "fail", "fail", "pass", "pass"]
     assert {verdict for _, _, verdicts in groups[1:] for verdict in verdicts} == {"pass"}
 
 

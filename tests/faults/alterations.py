@@ -45,7 +45,7 @@ from release_store.verification.verify import verify
 from reports.releasing import write_candidate_report
 from services.questions import answer, ask
 from tests.faults.small_work import assessed, people_in, published
-from tests.support.at_work import decide, key_of, purge, withdraw, write_people
+from tests.support.at_work import decide, key_of, purge, restore, withdraw, write_people
 from tests.support.trusting import trust_test_folders
 
 # The tables and columns that `docs/store.md` says verify covers, by the columns that it leaves out.
@@ -79,6 +79,7 @@ WORDS = (
     "decision.reject",
     "decision.override",
     "release.withdrawn",
+    "release.restored",
     "series.purged",
     *QUESTIONS,
 )
@@ -119,6 +120,9 @@ def make(folder: Path) -> Kept:
         ask(store, record.candidate_id, by=name, question="why k 2?", credential=key_of(name))
         answer(store, record.candidate_id, by="eve", answer="as agreed", credential=key_of("eve"))
         decide(store, record.candidate_id, "approve", by=name, reason="looked at it")
+    published(store, assessed(store, "shop", "2023").candidate_id)
+    withdraw(store, "shop-2023-r1", by="eve", reason="the wrong file")
+    restore(store, "shop-2023-r1", by="bob", reason="it was the right one")
     published(store, assessed(store, "shop", "2024").candidate_id)
     withdraw(store, "shop-2024-r1", by="eve", reason="a column was not to be public")
     rejected = assessed(store, "ward", "2024", approvers=1, figures=False)
@@ -677,7 +681,8 @@ KINDS: dict[str, tuple[Callable[[Path, random.Random], str], int]] = {
 }
 
 
-WAYS = tuple(kind for kind, (_, share) in KINDS.items() for _ in range(share))
+# One of every kind first.
+WAYS = (*KINDS, *(kind for kind, (_, share) in KINDS.items() for _ in range(share - 1)))
 
 
 def make_template(folder: Path) -> Kept:
@@ -704,7 +709,7 @@ def signing_key(path: Path) -> Iterator[None]:
 def alter(n: int, seed: int, folder: Path, kept: Kept | None = None) -> Iterator[Altered]:
     """Make `n` alterations, each to a fresh copy of one store, and yield what verify finds of each.
 
-    The first `len(WAYS)` are of every kind. `kept` is of the store that was made in `folder`, if one was.
+    The first `len(KINDS)` are of every kind. `kept` is of the store that was made in `folder`, if one was.
     """
     kept = make_template(folder) if kept is None else kept
     with signing_key(folder / "signing.key"):
@@ -808,6 +813,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made, missed = Counter[str](), []
     with tempfile.TemporaryDirectory() as name:
         for one in chosen.look(chosen.n, chosen.seed, Path(name)):
+            if not one.kind and one.findings != (UNHARMED,):
+                raise SystemExit(f"the copy that is not altered: {one.findings}")
             made[one.kind] += 1
             if not one.findings:
                 missed.append(one)

@@ -37,7 +37,7 @@ from release_store.audit import keys
 from release_store.audit import log as audit
 from release_store.audit.log import check_chain
 from release_store.db.connection import DATABASE
-from release_store.protocol.names import PURGED
+from release_store.protocol.names import PURGED, RESTORED
 from release_store.publishing.public_files import differing_files, kept_folder, release_folder
 from release_store.publishing.publication import recover
 from release_store.publishing.recovery import leftovers
@@ -45,11 +45,11 @@ from release_store.records import CandidateState, Release, ReleaseState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults.small_work import assessed, published
-from tests.support.at_work import decide, purge, withdraw, write_people
+from tests.support.at_work import decide, purge, restore, withdraw, write_people
 from tests.support.trusting import trust_test_folders
 
 APPROVED, WAITING, PUBLISHED = "clinic-2025-c1", "ward-2025-c1", "clinic-2024-r1"
-REJECTED = "pool-2025-c1"
+REJECTED, WITHDRAWN = "pool-2025-c1", "park-2025-r1"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Killed:
 
 
 def make(folder: Path) -> None:
-    """Make in `folder` a store of one release, and candidates: approved, waiting for approval, and rejected.
+    """Make in `folder` a store of a published and a withdrawn release, and of candidates in several states.
 
     Its key, and the checkpoint that is kept beside that, go with every copy.
     """
@@ -90,6 +90,8 @@ def make(folder: Path) -> None:
     assert assessed(store, "ward", "2025", approvers=1).candidate_id == WAITING
     assert assessed(store, "pool", "2025", approvers=1).candidate_id == REJECTED
     decide(store, REJECTED, "reject", by="bob", reason="not yet")
+    published(store, assessed(store, "park", "2025").candidate_id)
+    withdraw(store, WITHDRAWN, by="bob", reason="the wrong file")
 
 
 def run(store: ReleaseStore) -> None:
@@ -152,6 +154,17 @@ def complete_take_down(store: ReleaseStore) -> None:
         take_down(store)
 
 
+def put_back(store: ReleaseStore) -> None:
+    """Restore the withdrawn release."""
+    restore(store, WITHDRAWN, by="bob", reason="it was the right one")
+
+
+def complete_put_back(store: ReleaseStore) -> None:
+    """Restore again unless it is restored."""
+    if store.release(WITHDRAWN).state is ReleaseState.WITHDRAWN:
+        put_back(store)
+
+
 def purge_rows(store: ReleaseStore) -> None:
     """Remove the rows of the rejected candidate."""
     purge(store, "pool", by="bob", reason="kept for long enough")
@@ -169,6 +182,7 @@ ACTIONS = {
     "publish": Action(publish, complete_publish, (audit, "append", 3)),  # public, and not kept as a release
     "revise": Action(revise, complete_revise, (os, "replace", 6)),  # released, and not all is announced
     "withdraw": Action(take_down, complete_take_down, (os, "rename", 1)),  # withdrawn, and still public
+    "restore": Action(put_back, complete_put_back, (os, "rename", 1)),  # restored, and not yet public
     "purge": Action(purge_rows, complete_purge_rows, (os, "rmdir", 1)),  # purged, and its folder is there
 }
 
@@ -281,7 +295,9 @@ def looked_at(
     wrong += [f"completed: {one}" for one in found_wrong(store)]
     if store.events()[: len(after)] != after:
         wrong.append("completion changed the log")
-    end = {"withdraw": "release.taken_down", "purge": PURGED}.get(name, "release.published")
+    end = {"withdraw": "release.taken_down", "restore": RESTORED, "purge": PURGED}.get(
+        name, "release.published"
+    )
     if not any(event.action == end for event in store.events()[len(_template_log(folder)) :]):
         wrong.append(f"completed, and there is no {end}")
     return Killed(number, name, part, died, ", ".join(sorted(states)), tuple(said), tuple(wrong))

@@ -21,7 +21,7 @@ from release_store.db.connection import connect
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults import alterations
-from tests.faults.alterations import KINDS, WAYS, Kept
+from tests.faults.alterations import KINDS, Kept
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
 
 def test_an_alteration_of_every_kind_is_found(template: tuple[Path, Kept]) -> None:
     folder, kept = template
-    made = list(alterations.alter(len(WAYS), 1, folder, kept))
+    made = list(alterations.alter(len(KINDS), 1, folder, kept))
     assert {one.kind for one in made} == KINDS.keys()
     assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
 
 
 def test_an_alteration_of_every_kind_is_told_before_a_publication(tmp_path: Path) -> None:
-    made = list(alterations.published_after(len(WAYS), 1, tmp_path))
+    made = list(alterations.published_after(len(KINDS), 2, tmp_path))
     assert made[0].findings == (alterations.UNHARMED,)
     assert [f"{one.number} {one.kind}: {one.what}" for one in made if not one.findings] == []
     told = {one.kind for one in made if one.findings not in ((), (alterations.UNHARMED,))}

@@ -48,25 +48,26 @@ def carried_out(
 
 
 @pytest.mark.parametrize(
-    ("sabotage", "seen"),
+    ("sabotage", "seen", "cases"),
     [
         # Without the rule on where a policy's files lie, the same cases gain a file.
-        ("from policy.trusted import Trusted; Trusted.check = lambda *_: None", "opened outside/"),
+        ("from policy.trusted import Trusted; Trusted.check = lambda *_: None", "opened outside/", 100),
         (
             (
                 "import tasks.intake.load as r; files = r.files_of\n"
                 "r.files_of = lambda source: (open('/etc/passwd').close(), files(source))[1]"
             ),
             "opened /etc/passwd",
+            10,
         ),
     ],
     ids=["no rule on paths", "a file of the system"],
 )
-def test_a_way_out_of_the_folder_is_seen(tmp_path: Path, sabotage: str, seen: str) -> None:
+def test_a_way_out_of_the_folder_is_seen(tmp_path: Path, sabotage: str, seen: str, cases: int) -> None:
     code = (
         f"{sabotage}\n"
         "from tests.support.hostile.attempts import attempts\n"
-        "import json; print(json.dumps(attempts(0, 100)))"
+        f"import json; print(json.dumps(attempts(0, {cases})))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

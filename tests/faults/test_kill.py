@@ -27,6 +27,9 @@ SETTLED = {
     "releases/clinic/clinic-2025-r1.checkpoint.json: written again; "
     "releases/clinic/latest: written again; releases/catalog.json: written again",
     "purge": "pool-2025-c1: purged, and its rows are now removed",
+    "restore": "park-2025-r1: restored, and now put back; "
+    "releases/park/park-2025-r1.restored.checkpoint.json: written again; "
+    "releases/park/latest: written again; releases/catalog.json: written again",
     "revise": "releases/clinic/clinic-2024-r2.checkpoint.json: written again; "
     "releases/clinic/clinic-2024-r1.superseded.json: written again; "
     "releases/clinic/latest: written again; releases/catalog.json: written again",

@@ -82,16 +82,29 @@ def test_a_policy_drafted_from_two_periods_publishes_both(tmp_path: Path) -> Non
         assert outcome.state == "published", outcome.message
 
 
-def test_a_draft_says_that_a_second_release_would_be_blocked(tmp_path: Path) -> None:
+def test_a_draft_says_that_a_second_release_would_be_blocked_and_why(tmp_path: Path) -> None:
     tables = [tmp_path / f"clinic-202{year}.csv" for year in (5, 6)]
-    for late, table in enumerate(tables):  # whose key is missing cannot be followed
-        rows = [f"{'' if late else i},{20 + i % 30},{('flu', 'gout')[i % 2]}" for i in range(400)]
-        table.write_text("\n".join(["room,age,diagnosis", *rows]) + "\n", encoding="utf-8")
+    for raised, table in zip((1, 1.6), tables, strict=True):  # the wages of one tell those of the other
+        rows = [f"{i},{20 + i * 7 % 30},{(1000 + i * 13) * raised:.0f}" for i in range(400)]
+        table.write_text("\n".join(["person_id,age,wage", *rows]) + "\n", encoding="utf-8")
     text = draft(*tables)
     assert (
         "# Beside a release of the table before it, this table is not published:\n#   it fails worlds\n"
         in text
     )
+    assert "#   worlds: wage tells what wage was in an earlier release" in text
+    assert "leave it out" in " ".join(text.replace("\n#  ", "").split())
+
+
+def test_a_second_release_is_tried_with_what_somebody_has_to_accept(tmp_path: Path) -> None:
+    tables = [tmp_path / f"clinic-202{year}.csv" for year in (5, 6)]
+    for late, table in enumerate(tables):  # whose key is missing cannot be followed
+        rows = [f"{'' if late else i},{20 + i % 30},{('flu', 'gout')[i % 2]}" for i in range(400)]
+        table.write_text("\n".join(["room,age,diagnosis", *rows]) + "\n", encoding="utf-8")
+    text = draft(*tables)
+    assert "# A second release was tried with these lines" in text
+    assert "\n#   worlds: {unfollowed: accept}\ngates:\n" in text
+    assert "is not published" not in text
 
 
 def test_the_trial_of_a_second_release_uses_nothing_that_the_environment_names_for_other_stores(

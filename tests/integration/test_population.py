@@ -27,7 +27,8 @@ def test_weights_are_measured_and_lie_nowhere(desk: Desk, capfd: pytest.CaptureF
         gates=GATES,
         linkage={"control": "others.csv", "seeds": 1},
     )
-    others = pd.concat([people().assign(person=lambda p, i=i: p["person"] + f"-{i}") for i in range(3)])
+    told = ["person", "name", "street"]
+    others = pd.concat([people().assign(**(people()[told] + f"-{i}")) for i in range(3)])
     others.assign(stands_for=1.5).to_csv(desk.folder / "others.csv", index=False)
     table = desk.table(stands_for=WEIGHTS)
     assert desk.run(policy, table) == 0

@@ -21,7 +21,7 @@ from services.awaited_input import ExpectedInput, look
 from tasks.intake import postgres as client
 from tasks.intake import sealed
 from tasks.intake.read import read_table
-from tests.support.front_desk import Desk
+from tests.support.front_desk import POLICY, Desk
 from tests.support.postgres_server import DATABASE, NAMELESS, OWNER, PASSWORD, PROVEN, Postgres
 
 CELLS = "CREATE TABLE cells (id text, value {kind})"
@@ -81,6 +81,17 @@ def test_a_table_is_checked_released_and_released_again(
     assert desk.say("reproduce", release.release_id, "--input", copy) == 0  # the same rows are the same input
     postgres.execute("UPDATE people SET age = '40' WHERE person = 'p00000' AND age <> '40'")
     assert desk.say("reproduce", release.release_id, "--input", address) == UsageError.exit_code
+
+
+def test_a_table_in_which_people_have_several_rows_is_refused(desk: Desk, postgres: Postgres) -> None:
+    postgres.copy(desk.table(), "visits")
+    postgres.execute("INSERT INTO visits TABLE visits")
+    roles = {**POLICY["roles"], "key": None, "dropped": ["person", "street"]}
+    policy = desk.policy(roles=roles)
+    with pytest.raises(InputError, match=r"'person' has .* they may be of one person"):
+        read_table(
+            load_policy(policy), input_path=postgres.table("visits"), period="2026Q1", base=desk.folder
+        )
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import yaml
 from policy.errors import VerificationFailed
 from policy.load import load_policy
 from release_store.records import CandidateState
-from services.reuse import cells_reused
-from tests.support.at_work import withdraw, write_people
+from services.reuse import cells_reused, find_release_to_reuse
+from tests.support.at_work import restore, withdraw, write_people
 from tests.support.front_desk import Desk
 
 Capture = pytest.CaptureFixture[str]
@@ -118,7 +118,11 @@ def test_a_release_that_cannot_be_used_is_told_in_one_line(desk: Desk, capsys: C
     withdraw(desk.store, SECOND, by="eve", reason="a leak")
     assert refused(desk, capsys, policy(desk, SECOND)) == f"{field}: {SECOND} was withdrawn"
     assert refused(desk, capsys, policy(desk, "2026Q2")) == f"{field}: {SECOND} was withdrawn"
-    withdraw(desk.store, FIRST, by="eve", reason="a leak")
+    restore(desk.store, SECOND, by="eve", reason="it was right")  # the same release, and its cells, again
+    found = find_release_to_reuse(desk.store, load_policy(policy(desk, SECOND)), "2026Q3")
+    assert found == desk.store.release(SECOND)
+    for name in (FIRST, SECOND):
+        withdraw(desk.store, name, by="eve", reason="a leak")
     said = refused(desk, capsys, policy(desk))
     assert said == f"{field}: no release of another period than 2026Q3 is published any more"
 
@@ -191,4 +195,5 @@ def test_cells_of_a_release_that_was_withdrawn_are_not_published(desk: Desk, cap
     assert desk.say("approve", waiting, "--by", "bob", "--reason", "fine") == 4
     assert f"{waiting}: uses cells of {FIRST}, which was withdrawn" in capsys.readouterr().err
     assert [one.release_id for one in desk.store.releases()] == [FIRST]
-    assert desk.say("reject", waiting, "--by", "bob", "--reason", "withdrawn cells") == 0
+    restore(desk.store, FIRST, by="eve", reason="it was right")
+    assert desk.say("approve", waiting, "--by", "bob", "--reason", "fine") == 0

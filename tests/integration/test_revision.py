@@ -99,7 +99,7 @@ def test_a_withdrawn_period_is_released_again_only_by_name_and_reason(
     assert published.run(published.policy(), published.table()) == 2
     assert complaint(capsys).splitlines() == [
         "clinic 2026Q1: clinic-2026Q1-r1 of this period was withdrawn",
-        "  Release the period again with --revise REASON and --by NAME.",
+        "  Run `releasegate restore clinic-2026Q1-r1`, or add --revise REASON and --by NAME.",
     ]
     assert published.run(published.policy(), published.table(), "2026Q1", "eve", "--revise", WHY) == 0
     states = [one.state for one in published.store.releases()]

@@ -55,6 +55,7 @@ SECTIONS: dict[str, type[Section]] = {
     "k^m": privacy_models.KM,
     "LKC": privacy_models.LKC,
     "k-map": population_risk.KMap,
+    "known": gates.KnownPeople,
     "population uniqueness": population_risk.PopulationUniqueness,
     "delta-presence": population_risk.DeltaPresence,
     "attack limit": gates.AttackLimit,

@@ -40,6 +40,8 @@ FILES: dict[str, tuple[str, bytes | str | None]] = {
     ),
     "a NUL byte": ("t.csv", HEAD + ROW + "p2,Bob,40,York,co\0ld\n"),
     "mixed line ends": ("t.csv", HEAD + ROW.replace("\n", "\r\n") + NEXT),
+    "a line for a spreadsheet program": ("t.csv", "sep=,\n" + HEAD + ROW),
+    "UTF-16 where UTF-8 was promised": ("t.csv", (HEAD + ROW).encode("utf-16")),
     "a text file called .parquet": ("t.parquet", HEAD + ROW),
     "a text file called .gz": ("t.csv.gz", HEAD + ROW),
 }

@@ -17,7 +17,7 @@ from release_store.approval.reviewers import people_path
 from release_store.audit import keys
 from release_store.protocol.person_names import normalize_name
 from release_store.publishing import purge as purging
-from release_store.publishing import withdrawal
+from release_store.publishing import restoration, withdrawal
 from release_store.records import CandidateState, Decision, Release
 from release_store.store import ReleaseStore
 from services import decisions as decided
@@ -73,6 +73,13 @@ def withdraw(
 ) -> Release:
     """Withdraw as somebody does who has their key at hand."""
     return withdrawal.withdraw(store, release_id, by=by, reason=reason, credential=credential or key_of(by))
+
+
+def restore(
+    store: ReleaseStore, release_id: str, *, by: str, reason: str, credential: Credential | None = None
+) -> Release:
+    """Restore as somebody does who has their key at hand."""
+    return restoration.restore(store, release_id, by=by, reason=reason, credential=credential or key_of(by))
 
 
 def purge(store: ReleaseStore, series: str, *, by: str, reason: str, days: int = 0) -> purging.Purgeable:

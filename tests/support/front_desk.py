@@ -19,7 +19,7 @@ from tests.support.at_work import key_file
 from tests.support.timeouts import HANG_TIMEOUT
 
 N_ROWS = 400
-PROVEN = ("run", "rejudge", "approve", "reject", "override", "withdraw", "purge", "sign")
+PROVEN = ("run", "rejudge", "approve", "reject", "override", "withdraw", "restore", "purge", "sign")
 CITIES = ("Aix", "Brno", "Cork")
 DISEASES = ("flu", "asthma", "none")
 POLICY: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from policy.text import number_of
 from release_store.records import GateResult, Verdict
 from tasks.history.differencing import difference, sizes
 from tasks.history.following import follows_people
-from tasks.history.intersection import UNCONSTRAINED, Comparison, pairwise
+from tasks.history.intersection import UNCONSTRAINED, Comparison, one_apart, pairwise
 from tasks.history.likeness import unlike
 from tasks.history.required import least_of_each, nearest_to_its_limit
+from tasks.history.same_people import same_people
+from tasks.history.selection import by_leaves
 from tasks.risk.evidence import Evidence
 
 READER = "has every earlier release of the series and knows all quasi-identifiers of people in it"
@@ -35,11 +38,12 @@ def pairwise_gate(evidence: Evidence) -> GateResult:
     """No class shares under l sensitive values, but some, with a compatible earlier one (Riyana, 2025)."""
     history = evidence.history
     if history is None:
-        return _first("pairwise", evidence)
+        return _of_others(_first("pairwise", evidence), evidence)
     if evidence.people_alone:
         return _by_people("pairwise", evidence)
     found = pairwise(evidence.boxes, history, evidence.space, evidence.required)
-    return _result("pairwise", found, "pairs", ("pair of classes", "pairs of classes"), evidence)
+    result = _result("pairwise", found, "pairs", ("pair of classes", "pairs of classes"), evidence)
+    return _of_others(result, evidence)
 
 
 def whole_history_gate(evidence: Evidence) -> GateResult:
@@ -74,6 +78,20 @@ def _first(gate: str, evidence: Evidence) -> GateResult:
         said = "first release of its period: nothing to compare with" + _left_out(evidence)
     coverage = _coverage(gate, [], "pairs", evidence)
     return GateResult(gate, Verdict.PASS, 0.0, 0.0, "<=", READER, 0.0, said, {COVERAGE: coverage})
+
+
+def _of_others(result: GateResult, evidence: Evidence) -> GateResult:
+    """Return the result, `unknown` if releases hold nearly the same people and the policy says otherwise."""
+    policy = evidence.policy
+    apart = one_apart(len(evidence.earlier)) if evidence.apart is None else evidence.apart
+    earlier = [(name, by_leaves(classes, policy)) for name, classes in evidence.earlier]
+    found = same_people(evidence.classes, earlier, policy, apart)
+    if not found:
+        return result
+    name, sizes_of_cells = list(found.items())[-1]
+    said = f"{result.detail}; beside {name}, {sizes_of_cells.said(policy.privacy.k)}"
+    verdict = result.verdict if result.verdict is Verdict.FAIL else Verdict.UNKNOWN
+    return replace(result, verdict=verdict, detail=said)
 
 
 def _by_people(gate: str, evidence: Evidence) -> GateResult:

@@ -17,7 +17,8 @@ from release_store.sealed import sealed_file
 from tasks import duck
 from tasks.counting import counted
 from tasks.risk.evidence import Evidence
-from tasks.sql import identifier, literal, quoted_formula
+from tasks.sql import identifier, literal
+from tasks.staging.stage import csv_cells
 
 NOBODY = "nobody: a check of the files"
 FEW = 4  # rows for each different one, from which these are counted
@@ -59,14 +60,10 @@ def _same_rows(text: Path, data: Path, evidence: Evidence) -> bool:
         )
         parquet = f"read_parquet({literal(str(data))})"
         described = con.execute(f"DESCRIBE SELECT * FROM {parquet}").fetchall()
-        quoted = {row[0] for row in described if row[1] == "VARCHAR"}
-        if policy.publication.csv_formulas == "kept":
-            quoted = set()
-        texts = ", ".join(
-            quoted_formula(c) if c in quoted else f"CAST({identifier(c)} AS VARCHAR) AS {identifier(c)}"
-            for c in columns
-        )
-        con.execute(f"CREATE TEMP VIEW as_parquet AS SELECT {texts} FROM {parquet}")
+        kinds = {row[0]: row[1] for row in described}
+        cells = csv_cells({name: kinds[name] for name in columns}, policy)
+        texts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in map(identifier, columns))
+        con.execute(f"CREATE TEMP VIEW as_parquet AS SELECT {texts} FROM (SELECT {cells} FROM {parquet})")
         if _most_different(evidence) * FEW <= evidence.n_published:
             return _same_counts(con, "as_csv", "as_parquet")
         return np.array_equal(_row_hashes(con, "as_csv", columns), _row_hashes(con, "as_parquet", columns))

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from expectations.numbers import number_text
 from release_store.records import GateResult, Verdict
-from tasks.preprocessing.prepare import number_text
 from tasks.risk.attacks.leaks import (
     LongValues,
     PlainColumn,

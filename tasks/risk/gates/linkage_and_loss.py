@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from policy.gates import Limit
+from policy.gates import Gates, Limit
 from policy.recoding import Form, contains_its_people
 from release_store.records import GateResult, Verdict
 from tasks.history.questions import followed_attributes
@@ -21,13 +21,14 @@ NEAREST = "link: the nearest published cells or rows, ties counted, since values
 NONE = "nobody: a limit on the loss to analysts"
 WAITING = (
     "with `method.history: sticky` people without a counterpart wait, and groups that earlier releases "
-    "expose are left out whole; `method.history: repair` makes groups without counterparts, and may leave "
-    "out fewer"
+    "expose are left out whole"
 )
 COMPARED = (
-    "the values of {names} may change, and those of two releases rule one another out; "
-    "`gates.transient: ignore` does not compare them"
+    "the values of {names} may change, and `gates.transient: compare` leaves people out so that two releases "
+    "do not give one away; `gates.transient: ignore` leaves out nobody for that, and costs protection: what "
+    "releases together tell of {names} is not seen"
 )
+MANY = Gates.model_fields["suppression"].default.max  # what no policy has to allow explicitly
 
 
 def err_gate(evidence: Evidence) -> GateResult:
@@ -83,10 +84,11 @@ def suppression_gate(evidence: Evidence) -> GateResult:
     share = left_out / evidence.n_source
     policy, detail = evidence.policy, f"{left_out} of {evidence.n_source} records left out"
     found = _limited("suppression", share, policy.gates.suppression, NONE, detail)
-    if found.verdict is Verdict.FAIL and evidence.earlier and policy.method.history == "sticky":
-        detail = f"{detail}; {WAITING}"
+    if evidence.earlier and policy.method.history != "blind":
+        if found.verdict is Verdict.FAIL and policy.method.history == "sticky":
+            detail += f"; {WAITING}"
         _, may_change = followed_attributes(policy)
-        if may_change:
+        if may_change and (found.verdict is Verdict.FAIL or share > MANY):
             detail += f"; {COMPARED.format(names=', '.join(may_change))}"
     return replace(found, detail=detail)
 

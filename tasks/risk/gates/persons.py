@@ -13,17 +13,35 @@ from policy.text import number_of
 from release_store.records import EquivalenceClasses, GateResult, PersonHashes, Verdict
 from tasks.geometry.bitsets import packed
 from tasks.geometry.space import Boxes, Space, boxes_of, space_of
-from tasks.history.intersection import UNCONSTRAINED, Allowed, History, history_of, least_left
+from tasks.history.intersection import (
+    UNCONSTRAINED,
+    Allowed,
+    History,
+    history_of,
+    least_left,
+    one_apart,
+)
 from tasks.history.person_nesting import disclosed_by, find_disclosures
-from tasks.history.persons import Followed, allowed_by_person, follow, joinable, why_not_joined
+from tasks.history.persons import (
+    Followed,
+    allowed_by_person,
+    follow,
+    joinable,
+    known_by_another_key,
+    shares_followed,
+    why_not_joined,
+)
 from tasks.history.required import Required, least_of_each, nearest_to_its_limit, required_of
+from tasks.history.selection import SAME_PERIOD
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson
 from tasks.types import BoolArray, IntArray
 
-FOLLOWER = "has every earlier release of the series and knows the class of everybody in each"
+FOLLOWER = "has all earlier releases and knows everybody's class"
 COVERAGE = "coverage"
 LEAST_SHARE = 0.5
 LEAST_FOLLOWED = 0.02  # of the people, in any earlier release, unless the policy calls them independent
+LAST_PERIODS = 4  # of which the shares of people who were followed are compared
+OF_THEIR_LEAST = 0.5  # the share that is asked for, of the least of theirs
 SEVERAL = (
     "people may have several rows, for which differences of releases cannot be compared: publish one row "
     "per person (by a query), or set `gates.person.compare: false`"
@@ -42,6 +60,13 @@ def person_gate(evidence: Evidence) -> GateResult:
 def person_difference_gate(evidence: Evidence) -> GateResult:
     """Nobody is left with under l values by what two classes that share known people differ in."""
     return _over_people("person_difference", evidence, _undone)
+
+
+def in_other_forms(evidence: Evidence, own: PersonHashes) -> int:
+    """Count people who may be somebody of before by a key in another form; 0 if the policy accepts it."""
+    if evidence.policy.gates.person.other_forms == "accept":
+        return 0
+    return known_by_another_key(own, joinable(own.fingerprint, evidence.earlier_people))
 
 
 @dataclass(frozen=True)
@@ -113,6 +138,7 @@ class _People:
                 f"{who} in common with any earlier release: check that the key is the same. If it is, "
                 "list them in `gates.person.without`"
             )
+        said += [*self._other_forms(), *self._too_few_followed()]
         if evidence.policy.population == "cumulative":
             gone = self._gone()
             said += [
@@ -120,6 +146,46 @@ class _People:
                 for name, n in gone.items()
             ]
         return said + self._changed()
+
+    def _other_forms(self) -> list[str]:
+        """Say how many people are known by a key in another form, as one that lost its leading zeros."""
+        n = in_other_forms(self.evidence, self.own)
+        said = (
+            f"{n:,} of {number_of(len(set(self.own.hashes)), 'person', 'people')} are new by their key, but "
+            "have the key of somebody before in another form (zeros, case, blanks, `.0`, cut digits): write "
+            "keys as before, or set `gates.person.other_forms: accept` if they are different people"
+        )
+        return [said] if n else []
+
+    def _too_few_followed(self) -> list[str]:
+        """Say if fewer people of the period before are in the candidate than the policy or the past asks."""
+        before = self._last_of_each_period()
+        if not before or self.evidence.policy.population == "independent":
+            return []
+        *shares, share = shares_followed([*before, self.own])
+        asked = self.evidence.policy.gates.person.followed
+        least = OF_THEIR_LEAST * min(shares, default=0.0) if asked is None else asked
+        if share >= least:
+            return []
+        why = (
+            f"at least {min(shares):.1%} between the periods before"
+            if asked is None
+            else f"{asked:.1%} asked"
+        )
+        said = f"only {share:.1%} of the people of the period before are in the candidate ({why})"
+        return [f"{said}: check that keys are written as before, or set `gates.person.followed`"]
+
+    def _last_of_each_period(self) -> list[PersonHashes]:
+        """Return the people of the last release of each of the last periods before the candidate's."""
+        evidence = self.evidence
+        apart = evidence.apart or one_apart(len(evidence.earlier))
+        accepted = evidence.policy.gates.person.without
+        last = {
+            periods: people
+            for (name, _), people, periods in zip(evidence.earlier, self.earlier, apart, strict=True)
+            if people is not None and name not in accepted and tuple(periods) != SAME_PERIOD
+        }
+        return list(last.values())[-LAST_PERIODS:]
 
     def _open(self) -> dict[str, str]:
         accepted = self.evidence.policy.gates.person.without

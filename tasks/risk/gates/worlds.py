@@ -29,7 +29,7 @@ from tasks.history.subjects import (
 from tasks.history.transient import NOT_ASKED
 from tasks.history.worlds import Possible
 from tasks.risk.evidence import CannotTell, Evidence, LeftByPerson, NotAtHand
-from tasks.risk.gates.persons import NO_KEY
+from tasks.risk.gates.persons import NO_KEY, in_other_forms
 from tasks.risk.possible import ChangedNumbers, further_questions, likely_of, possible_of, values_left
 from tasks.risk.several_rows import (
     WHOSE_ROWS,
@@ -60,41 +60,35 @@ NO_KEPT = (
 NO_EARLIER = "nothing but their class is known of people"
 HEADROOM = 3  # values above l that are looked for, once everybody has l
 SURE = 0.95  # is reported where the policy asks for no limit
+UNMEASURED = "of whom samples disagree: raise `gates.worlds.sweeps`, or leave its `p_max` out"
 CHANGED = "people have another value than before in an attribute that the policy calls stable"
 CHANGES = (
     "raise `gates.worlds.changes` to {share:g} if attackers must allow for so many changes, publish the "
     "values of before, or call the attribute `transient`"
 )
 LEFT_OUT = "leave out {names}, which not every release published: signatures know nothing of it"
-NO_SIGNATURES = (
-    "`method.history: repair` keeps no signatures, and leaves out single people: it may need fewer of them"
-)
 
 
 def worlds_gate(evidence: Evidence) -> GateResult:
     """Everybody in any release keeps l possible values by all releases together, and none is too likely."""
-    own, policy = evidence.people, evidence.policy
+    policy = evidence.policy
     if not (evidence.earlier if follows_people(policy) else evidence.selected_history.earlier):
         return _of_classes(evidence, NO_EARLIER)
     if not follows_people(policy):
         if policy.gates.worlds.unfollowed == "block":
             raise CannotTell(NOT_FOLLOWED)
         return _of_classes(evidence, UNFOLLOWED)
-    if own is None or own.classes is None:
-        raise CannotTell(NO_KEY)
-    if evidence.key is None:
-        raise NotAtHand(KEY_NOT_AT_HAND)
     if policy.rows == "several":
-        return _of_several_rows(evidence, own)
-    rows, classes = zip(*_releases(evidence, own), strict=True)
+        return _of_several_rows(evidence, _hashed_people(evidence))
+    rows, classes = zip(*_releases(evidence), strict=True)
     releases, stable, may_change = known_attributes(policy, rows)
     numbers = further_questions(policy, releases, classes, stable, may_change)
     if not stable:
         return _of_numbers_alone(evidence, numbers, len(releases))
-    subjects, found = possible_of(policy, releases, stable, (), may_change)
+    subjects, found = evidence.solved["all"] = possible_of(policy, releases, stable, (), may_change)
     likely = None
     if policy.gates.worlds.sweeps:
-        likely = likely_of(policy, subjects)
+        likely = likely_of(policy, subjects, found)
     dropped = [name for name in [*stable, *may_change] if name not in policy.roles.sensitive]
     result = _judged(evidence, subjects, found, likely, numbers, releases)
     if dropped:
@@ -106,6 +100,27 @@ def worlds_gate(evidence: Evidence) -> GateResult:
             if name in policy.roles.sensitive:
                 evidence.left_by_worlds[name] = LeftByPerson(values, len(releases) - 1)
     return _with_fewest(result, evidence, stable, found)
+
+
+def solved_worlds(evidence: Evidence) -> tuple[Subjects, Possible]:
+    """Return the people of all releases with a stable attribute, and what is possible of them.
+
+    As `worlds_gate` found it, if it was asked. Raises CannotTell and NotAtHand as it does.
+    """
+    if "all" not in evidence.solved:
+        rows, _ = zip(*_releases(evidence), strict=True)
+        releases, stable, may_change = known_attributes(evidence.policy, rows)
+        evidence.solved["all"] = possible_of(evidence.policy, releases, stable, (), may_change)
+    return evidence.solved["all"]
+
+
+def _hashed_people(evidence: Evidence) -> PersonHashes:
+    own = evidence.people
+    if own is None or own.classes is None:
+        raise CannotTell(NO_KEY)
+    if evidence.key is None:
+        raise NotAtHand(KEY_NOT_AT_HAND)
+    return own
 
 
 def _with_fewest(
@@ -262,8 +277,9 @@ def _of_several_rows(evidence: Evidence, own: PersonHashes) -> GateResult:
     return _of_classes(evidence, "nobody is in an earlier release")
 
 
-def _releases(evidence: Evidence, own: PersonHashes) -> list[tuple[Rows, EquivalenceClasses]]:
+def _releases(evidence: Evidence) -> list[tuple[Rows, EquivalenceClasses]]:
     """Return the rows and the classes of the earlier releases, oldest first, and of the candidate."""
+    own = _hashed_people(evidence)
     without = evidence.policy.gates.person.without
     known = evidence.earlier_people or [None] * len(evidence.earlier)
     found = []
@@ -308,10 +324,14 @@ def _judged(
     here[subjects.person[subjects.rows[-1]]] = True
     n_pinned, n_undecided = int(pinned.sum()), int(undecided.sum())
     failing, few = pinned.copy(), f"{n_pinned} with fewer than {least_of_each(policy)} possible values"
+    n_unmeasured = 0
     if likely is not None and p_max is not None:
         over = subjects.people(likely.over(p_max))
         failing |= over
+        n_unmeasured = int((subjects.people(likely.unmeasured(p_max)) & ~over).sum())
         few = f"{few}, {int(over.sum())} with a value likelier than p_max = {p_max:g}"
+        if n_unmeasured:
+            few += f" and {n_unmeasured} {UNMEASURED}"
     stable, may_change = followed_attributes(policy)
     added = lacking(releases, stable)
     alone = [name for name in added if not any(name in each.texts for each in releases[:-1])]
@@ -320,9 +340,12 @@ def _judged(
     if sure.any():
         few = f"{few}, {int(sure.sum())} by what may change, in their class"
         failing[subjects.person[subjects.rows[-1][sure]]] = True
+    twice = in_other_forms(evidence, _hashed_people(evidence))
+    people = number_of(len(pinned), "person", "people") + f" in {number_of(len(releases), 'release')}"
+    if twice:
+        people += f" (of {len(pinned) - twice:,}, if {twice:,} keys are earlier ones in another form)"
     detail = (
-        f"of {number_of(len(pinned), 'person', 'people')} in {number_of(len(releases), 'release')}, {few}; "
-        f"{n_undecided} undecided after {number_of(found.calls, 'call')} of the solver"
+        f"of {people}, {few}; {n_undecided} undecided after {number_of(found.calls, 'call')} of the solver"
     )
     if n_undecided:
         detail += found.why_undecided(policy.gates.worlds.calls)
@@ -332,24 +355,7 @@ def _judged(
         share = math.ceil(1000 * subjects.changed / subjects.followed) / 1000
         none_fits = f" ({CHANGES.format(share=share)}): no world fits"
         detail += ", and nobody else in any world" if allowed else none_fits
-    looked_at = [*stable, *(name for each in numbers for name in each.names)]
-    for names, how in (
-        (
-            [name for name in may_change if name not in looked_at],
-            "may change and is checked in each release by itself",
-        ),
-        (
-            [name for name in policy.roles.sensitive if name not in [*stable, *may_change]],
-            "may change and is not looked at",
-        ),
-        (alone, "was not published before and is checked in this release by itself"),
-        (
-            [name for name in added if name not in alone],
-            "was not published by every release and is known of the people of those that did",
-        ),
-    ):
-        if names:
-            detail += f"; {', '.join(names)} {how}"
+    detail += _otherwise_looked_at(policy, numbers, added, alone)
     detail += "".join(f"; {each.words}" for each in numbers) + _without(evidence)
     witness: dict[str, Any] = {
         "people": len(pinned),
@@ -369,22 +375,47 @@ def _judged(
         witness["changed_numbers"] = _changed_numbers(numbers)
     failing = np.any([failing, *(each.failing for each in numbers)], axis=0)
     n_failing = int(failing.sum())
-    open_ = n_undecided or any(each.undecided for each in numbers) or not allowed
+    open_ = any([n_undecided, n_unmeasured, *(each.undecided for each in numbers), not allowed, twice])
     verdict = Verdict.FAIL if n_failing else Verdict.UNKNOWN if open_ else Verdict.PASS
     if verdict is Verdict.FAIL and added:
         detail += f"; {LEFT_OUT.format(names=', '.join(added))}"
-    elif verdict is Verdict.FAIL and policy.method.history == "sticky":
-        detail += f"; {NO_SIGNATURES}"
     return _result(verdict, float(n_failing), detail, witness)
 
 
+def _otherwise_looked_at(
+    policy: ReleasePolicy, numbers: Sequence[ChangedNumbers], added: Sequence[str], alone: Sequence[str]
+) -> str:
+    """Say which attributes were not looked at in all releases together, and how each was."""
+    stable, may_change = followed_attributes(policy)
+    looked_at = [*stable, *(name for each in numbers for name in each.names)]
+    told = (
+        (
+            [name for name in may_change if name not in looked_at],
+            "may change and is checked in each release by itself",
+        ),
+        (
+            [name for name in policy.roles.sensitive if name not in [*stable, *may_change]],
+            "may change and is not looked at",
+        ),
+        (alone, "was not published before and is checked in this release by itself"),
+        (
+            [name for name in added if name not in alone],
+            "was not published by every release and is known of the people of those that did",
+        ),
+    )
+    return "".join(f"; {', '.join(names)} {how}" for names, how in told if names)
+
+
 def _sure(likely: Likely, limit: float, subjects: Subjects) -> dict[str, float | int]:
-    """Return how many people have a value that is likelier than the limit, and how that was sampled."""
+    """Return how many people have a value likelier than the limit, or may have, and how it was sampled."""
     over = subjects.people(likely.over(limit))
+    open_ = subjects.people(likely.unmeasured(limit)) & ~over
     return {
         "limit": limit,
         "people": int(over.sum()),
         "share": float(over.mean()) if len(over) else 0.0,
+        "unmeasured": int(open_.sum()),
+        "unmeasured_share": float(open_.mean()) if len(over) else 0.0,
         "sweeps": likely.sweeps,
         "moved": likely.moved,
     }

@@ -70,6 +70,11 @@ class Chromium:
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)
         self.driver.get(page.resolve().as_uri())
+        # Under load the driver was seen to return while the page was still read.
+        self.until(
+            f"{page.name} read",
+            lambda: self.run("return location.protocol === 'file:' && document.readyState === 'complete'"),
+        )
 
     def forget(self) -> None:
         """Forget what pages kept in the browser, such as the choice of dark; all files share it."""
@@ -113,18 +118,21 @@ class Chromium:
         self.run(f"{folded}.forEach((one) => {{ one.open = true; }})")
         n: int = self.run("return document.querySelectorAll('[data-picture]').length")
         for i in range(n):
-            self.run(
-                "document.querySelectorAll('[data-picture]')[arguments[0]].scrollIntoView({block: 'center'})",
-                i,
-            )
+            # What is still laid out can move it away again: it is scrolled to until it is drawn.
             self.until(
                 f"picture {i}",
                 lambda i=i: self.run(
                     "const at = document.querySelectorAll('[data-picture]')[arguments[0]];"
-                    "return at.dataset.drawn && at.querySelector('svg, canvas') !== null",
+                    "const drawn = at.dataset.drawn && at.querySelector('svg, canvas') !== null;"
+                    "if (!drawn) at.scrollIntoView({block: 'center'});"
+                    "return drawn",
                     i,
                 ),
             )
+        # Keys would go on from the last picture.
+        self.run(
+            "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')"
+        )
         self.run("scrollTo(0, 0)")
         return n
 

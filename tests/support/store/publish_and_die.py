@@ -1,9 +1,9 @@
-"""Publish, withdraw or purge in copies of a store again and again, killed at the next step; then recover.
+"""Publish, withdraw, restore or purge in copies of a store, killed each time at the next step; then recover.
 
-    python -m tests.support.store.publish_and_die FOLDER publish|withdraw|purge [STEP ...]
+    python -m tests.support.store.publish_and_die FOLDER publish|withdraw|restore|purge [STEP ...]
 
-FOLDER holds `store` and `store.key`. The approved candidate is published, the newest release withdrawn, or
-the rows of all that ended are purged.
+FOLDER holds `store` and `store.key`. The approved candidate is published, the newest release withdrawn or
+restored, or the rows of all that ended are purged.
 With steps, each a word of `STEPS` and which time it is taken, such as `rename.1`, killed at those alone.
 Prints one JSON line a step: where it died, what recovery said, and what was found afterwards.
 """
@@ -28,7 +28,7 @@ from release_store.canonical import canonical_json
 from release_store.publishing.publication import recover
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
-from tests.support.at_work import purge, withdraw
+from tests.support.at_work import purge, restore, withdraw
 from tests.support.store.hand_made import publish_one
 
 STEPS = (
@@ -40,7 +40,7 @@ STEPS = (
 )
 
 
-REMOVALS = ((os, "unlink"), (os, "rmdir"))  # steps of a purge too
+REMOVALS = ((os, "unlink"), (os, "rmdir"))  # steps of a restoration and a purge too
 
 
 def die_at(step: int | str, note: Path, steps: tuple[tuple[ModuleType, str], ...] = STEPS) -> None:
@@ -88,11 +88,13 @@ def attempt(template: Path, folder: Path, step: int | str, what: str) -> bool:
 
     def work() -> None:
         store = ReleaseStore.open(folder / "store")
-        die_at(step, note, (*STEPS, *REMOVALS) if what == "purge" else STEPS)
+        die_at(step, note, (*STEPS, *REMOVALS) if what in ("purge", "restore") else STEPS)
         if what == "purge":
             purge(store, "clinic", by="eve", reason="ended")
         elif what == "withdraw":
             withdraw(store, store.releases()[-1].release_id, by="eve", reason="wrong")
+        elif what == "restore":
+            restore(store, store.releases()[-1].release_id, by="eve", reason="it was right")
         else:
             publish_one(store, store.candidates()[-1].candidate_id, canonical_json)
 
@@ -107,7 +109,7 @@ def attempt(template: Path, folder: Path, step: int | str, what: str) -> bool:
             "died_at": note.read_text() if note.exists() else None,
             "said": said,
             "again": again,
-            "after": store.releases()[-1].state if what == "withdraw" else candidate.state,
+            "after": store.releases()[-1].state if what in ("withdraw", "restore") else candidate.state,
             "purged": sorted(store.purged()),
             "rows": sorted(str(path.relative_to(store.root)) for path in store.root.glob("*/**/data.csv")),
             "published": [release.release_id for release in store.releases()],

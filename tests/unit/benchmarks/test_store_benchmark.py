@@ -12,7 +12,7 @@ from benchmarks import synthetic_store
 from policy.errors import UsageError
 from release_store.audit import keys, merkle
 from release_store.canonical import canonical_json
-from release_store.publishing.public_files import checkpoint_files
+from release_store.publishing.public_files import checkpoint_file
 from release_store.records import CandidateState
 from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
@@ -41,7 +41,7 @@ def test_the_bulk_made_store_is_whole(tmp_path: Path, monkeypatch: pytest.Monkey
     # As the store signs them: every checkpoint has the root of the tree over the log until then.
     hashes = [event.hash for event in made.events()]
     for release in made.releases():
-        (path,) = checkpoint_files(made.root, release)
+        path = checkpoint_file(made.root, release.series, release.release_id)
         signed = json.loads(path.read_text())
         assert signed["root"] == merkle.log_tree(hashes[: signed["size"]]).root(signed["size"]).hex()
         assert signed["head"] == hashes[signed["size"] - 1]

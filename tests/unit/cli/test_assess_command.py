@@ -52,6 +52,15 @@ def test_intervals_stand_in_two_columns_and_missing_cells_are_equal(table: Path,
     assert found["page"] is None
 
 
+def test_a_name_with_a_comma_stands_in_quotes(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE.replace("region", '"region, ""north"""'), encoding="utf-8")
+    assert main(["assess", str(path), "--qi", 'sex,region, "north"']) == 2
+    assert "put a name with a comma in double quotes, and double" in capsys.readouterr().err
+    found = _json(capsys, str(path), "--qi", 'sex,"region, ""north"""')
+    assert found["quasi_identifiers"] == {"sex": ["sex"], 'region, "north"': ['region, "north"']}
+
+
 def test_a_parquet_and_a_packed_file_give_the_same(table: Path, capsys: Capture) -> None:
     packed, parquet = table.with_name("t.csv.gz"), table.with_name("t.parquet")
     packed.write_bytes(gzip.compress(table.read_bytes()))
@@ -147,7 +156,7 @@ def test_what_cannot_be_assessed_is_one_line_and_a_hint(
         ("t.parquet", "a,b\n1,2\n", 3, "cannot be read as a table"),
         ("t.csv", "", 3, "the file is empty"),
         ("t.csv", "sex\n", 3, "has column names but no rows"),
-        ("t.csv", f"sex,b\nf,{CANARY}\nm\n", 3, "cannot be read as a table"),
+        ("t.csv", f"sex,b\nf,{CANARY}\nm\n", 3, "line 3 has 1 cell where line 1 has 2"),
     ],
 )
 def test_a_file_that_is_no_table_is_told_without_a_cell(

@@ -384,14 +384,19 @@ def _process(*words: object, **options: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, **options)
 
 
-def test_a_reader_who_leaves_is_no_error_to_be_told(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("words", "code"), [(["methods"], 0), (["methods", "--json"], 0), (["--help"], 0), (["show", "none"], 2)]
+)
+def test_who_reads_no_further_is_told_nothing_and_changes_no_exit_code(
+    desk: Desk, words: list[str], code: int
+) -> None:
     read, write = os.pipe()
     os.close(read)
-    with _process("--store", desk.root, "methods", "ae-lrhma", "--json", stdout=write) as process:
+    with _process("--store", desk.root, *words, stdout=write) as process:
         os.close(write)
         told = process.communicate(timeout=HANG_TIMEOUT)[1]
-    assert told == b""
-    assert process.returncode in (0, 1)
+    assert process.returncode == code
+    assert bool(told) is (code != 0)
 
 
 @pytest.mark.nightly

@@ -173,7 +173,8 @@ def test_a_command_names_only_proofs_that_it_takes(desk: Desk, capsys: Capture) 
         said = Statement(act.value, desk.store.store_id, "x", {}, "ann", "seen", utc_now())
         with pytest.raises(UsageError) as caught:
             prove(staff.members[0], None, said, "")
-        signed = act in (Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.WITHDRAW, Act.ASK)
+        decisions = (Act.APPROVE, Act.REJECT, Act.PUBLISH, Act.OVERRIDE, Act.ASK)
+        signed = act in (*decisions, Act.WITHDRAW, Act.RESTORE)
         assert ("--signed" in caught.value.hint) is signed
     words = ["run", str(desk.policy()), "--period", "2026Q1", "--by", "ann"]
     assert main(["--store", str(desk.root), *words]) == 2

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.decision import decide_release
-from flows.withdraw import withdraw_release
+from flows.withdraw import restore_release, withdraw_release
 from policy.errors import UsageError
 from release_store.permission import LONGEST_NAME, LONGEST_REASON, Act, check_typed, text_problem
 from services.actor import default_actor, resolve_actor
@@ -139,7 +139,7 @@ def test_the_forms_of_prefect_refuse_it_too(busy: Desk) -> None:
 
 
 def test_the_forms_know_the_bounds() -> None:
-    for flow in (decide_release, withdraw_release):
+    for flow in (decide_release, withdraw_release, restore_release):
         fields = flow.parameters.properties
         assert fields["reason"]["maxLength"] == LONGEST_REASON
         assert fields["by"]["maxLength"] == LONGEST_NAME

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from policy.errors import UsageError, VerificationFailed
+from policy.errors import ReleaseGateError, UsageError, VerificationFailed
 from release_store.approval.authentication import system_account
 from release_store.publishing.public_files import release_folder
 from services.store_review import review_markdown, review_rows, review_store, summary_line
@@ -151,14 +151,32 @@ def test_without_a_signature_nothing_is_taken_down(prefect_server: None, publish
     assert release_folder(published.root, "clinic", RELEASE).is_dir()
 
 
+def test_a_signed_form_withdraws_and_restores(published: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    from flows.withdraw import restore_release, withdraw_release
+
+    folder = release_folder(published.root, "clinic", RELEASE)
+    for act, flow, is_public in ("withdraw", withdraw_release, False), ("restore", restore_release, True):
+        said = ("--by", "bob", "--reason", "by mistake")
+        capsys.readouterr()
+        assert published.say("sign", act, RELEASE, *said) == 0
+        signed = capsys.readouterr().out.strip()
+        other = withdraw_release if is_public else restore_release
+        with pytest.raises(ReleaseGateError):
+            other.fn(RELEASE, "bob", "by mistake", signed, str(published.root))
+        state = flow.fn(RELEASE, "bob", "by mistake", signed, str(published.root))
+        assert state.message.startswith(f"{RELEASE} is {act.removesuffix('e')}")
+        assert folder.is_dir() == is_public
+
+
 def test_every_parameter_of_a_form_says_what_it_is() -> None:
     from flows.audit_review import audit_review
     from flows.decision import decide_release
     from flows.evaluate_flow import evaluate_methods
     from flows.release import release
-    from flows.withdraw import withdraw_release
+    from flows.withdraw import restore_release, withdraw_release
 
-    for flow in (audit_review, decide_release, evaluate_methods, release, withdraw_release):
+    flows = audit_review, decide_release, evaluate_methods, release, withdraw_release, restore_release
+    for flow in flows:
         for name, shown in flow.parameters.properties.items():
             assert shown.get("description"), f"{flow.name}: {name}"
     form = decide_release.parameters

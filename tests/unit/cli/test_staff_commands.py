@@ -213,6 +213,7 @@ def test_a_decision_is_signed_where_the_store_is_not(waiting: Desk, tmp_path: Pa
     ("words", "finding"),
     [
         (["withdraw", CANDIDATE], "`withdraw` cannot be used on a candidate"),
+        (["restore", CANDIDATE], "`restore` cannot be used on a candidate"),
         (["approve", "clinic-2024-c2"], "no release or candidate"),
         (["approve", CANDIDATE, "--from", "no.json"], "does not contain what is to be signed"),
     ],

@@ -35,6 +35,7 @@ WORKS = {
     "ask": ("ask", CANDIDATE, "--by", "bob", "--question", "why", "--key", "bob.pem"),
     "answer": ("answer", CANDIDATE, "--by", "ann", "--answer", "so", "--key", "ann.pem"),
     "withdraw": ("withdraw", RELEASE, "--by", "bob", "--reason", "seen"),
+    "restore": ("restore", RELEASE, "--by", "bob", "--reason", "seen"),
     "audit": ("audit", "shop"),
     "serve": ("serve", "--port", "0"),
     "notify": ("notify",),

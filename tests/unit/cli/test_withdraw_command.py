@@ -1,4 +1,4 @@
-"""`releasegate withdraw`: what it says, as text and as JSON, and what stands afterwards."""
+"""`releasegate withdraw` and `restore`: what they say, as text and as JSON, and what stands afterwards."""
 
 from __future__ import annotations
 
@@ -55,3 +55,41 @@ def test_what_is_withdrawn_is_not_withdrawn_again(public: Desk, capsys: Capture)
     assert said.out == ""
     assert said.err.startswith(f"releasegate: {RELEASE}")
     assert public.store.n_events() >= logged
+
+
+BACK = ("--by", "eve", "--reason", "withdrawn by mistake")
+
+
+def test_restore_names_the_folder_where_the_release_is_public_again(public: Desk, capsys: Capture) -> None:
+    assert public.say("withdraw", RELEASE, *WHY) == 0
+    capsys.readouterr()
+    assert public.say("restore", RELEASE, *BACK) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    folder = Path(line.removeprefix(f"{RELEASE} is restored: "))
+    assert (folder / "data.csv").is_file()
+    assert public.say("show", RELEASE, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["afterwards"]
+    assert [(one["state"], one["by"], one["reason"]) for one in told] == [
+        ("withdrawn", "eve", "a wrong column"),
+        ("published", "eve", "withdrawn by mistake"),
+    ]
+
+
+def test_a_restoration_signed_elsewhere_is_told_as_json(
+    public: Desk, capsys: Capture, tmp_path: Path
+) -> None:
+    assert public.say("withdraw", RELEASE, *WHY) == 0
+    capsys.readouterr()
+    assert public.say("sign", "restore", RELEASE, *BACK) == 0
+    signed = capsys.readouterr().out.strip()
+    assert public.say("restore", RELEASE, *BACK, "--signed", signed, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["release"], said["state"]) == (RELEASE, "published")
+    assert (Path(said["folder"]) / "data.parquet").is_file()
+
+
+def test_what_is_public_is_not_restored(public: Desk, capsys: Capture) -> None:
+    assert public.say("restore", RELEASE, *BACK) == 2
+    assert capsys.readouterr().err.startswith(
+        f"releasegate: {RELEASE}: is published; only a withdrawn release can be restored"
+    )

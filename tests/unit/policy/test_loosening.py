@@ -207,6 +207,7 @@ TIGHTER: list[tuple[str, Any]] = [
     ("gates.umr", {"max": 0.1}),
     ("gates.forced", {"max": 0.5}),
     ("gates.worlds.p_max", 0.8),
+    ("gates.known", {"max": 3}),
     (f"{COST}.width", 60),
     ("gates.sadr.attackers", ["half", "all", "outside"]),
     ("gates.k_map.k", 20),

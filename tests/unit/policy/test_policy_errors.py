@@ -157,7 +157,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "path",
             (
                 "path, query, inputs, sheet, table, format, delimiter, encoding, missing, missing_label, "
-                "line_breaks, quoted_delimiters, duplicates, strip, case, values, dates, decimal, "
+                "line_breaks, quoted_delimiters, duplicates, invisible, strip, case, values, dates, decimal, "
                 "thousands, wait"
             ),
         ),
@@ -176,7 +176,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "stability",
             "stability, type, values, hierarchy, ordered, width, change, similar, ranges, description",
         ),
-        ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift"),
+        ("expectations.row", "rows", "rows, missing, missing_in, unique_key, sensitive_drift, repeats"),
         ("expectations.rows.mim", "min", "min, max, drift"),
         ("privacy.pmax", "p_max", "k, e, p_max, h_min, spread, l, attributes"),
         (
@@ -193,7 +193,7 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             (
                 "err, umr, forced, membership, sadr, sadr_excess, pr_dr, pr_dr_excess, inversion, k_map, "
                 "population_uniqueness, delta_presence, ncp, suppression, leak, unique, models, transient, "
-                "person, worlds"
+                "person, worlds, known"
             ),
         ),
         ("linkage.seed", "seeds", "ext_frac, seeds, errors, control, sampling_fraction"),
@@ -307,7 +307,14 @@ def test_a_missing_field_is_named(field: str, hint: str) -> None:
         ("source.delimiter", ",,", "should have at most 1 character, found ',,'"),
         ("source.delimiter", "", "should have at least 1 character, found ''"),
         ("source.duplicates", "drop", "should be 'kept' or 'removed', found 'drop'"),
-        ("source.encoding", "utf-16", "should be 'utf-8' or 'latin-1', found 'utf-16'"),
+        (
+            "source.encoding",
+            "rot13",
+            (
+                "should be utf-8, windows-1252, latin-1, utf-16 or another encoding that Python knows, "
+                "found 'rot13'"
+            ),
+        ),
         (f"{QI}", {}, "should have 1 or more entries, found 0"),
         (f"{QI}.age", 3, "should be a mapping, found 3"),
         (
@@ -366,7 +373,12 @@ def test_a_value_that_is_not_allowed_brings_what_is(field: str, value: Any, find
             "give values or a hierarchy, not both: the hierarchy's leaves are the values",
         ),
         ("roles.kept", ["age"], "roles", "the column 'age' has two roles"),
-        ("roles.kept", ["age_min"], "", "two published columns would be called 'age_min'"),
+        (
+            "roles.kept",
+            ["age_min"],
+            "",
+            "two published columns would be called 'age_min': drop one, or rename it by a query",
+        ),
         (
             "roles.kept",
             ["File_Row_Number"],

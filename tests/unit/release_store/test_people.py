@@ -291,11 +291,12 @@ HASH = "0" * 64
         "DELETE FROM person_key",
         "UPDATE person_key SET fingerprint = 'x'",
         "INSERT INTO person_key SELECT * FROM person_key",
-        f"INSERT INTO person_hash VALUES ('clinic-2024-c1', '{HASH}', 0)",
+        f"INSERT INTO person_hash VALUES ('clinic-2024-c1', '{HASH}', 0, NULL)",
         "UPDATE person_hash SET class = 1 WHERE rowid = (SELECT max(rowid) FROM person_hash)",
         "UPDATE person_hash SET class = NULL",
         "INSERT INTO person_hash SELECT * FROM person_hash",
         "UPDATE person_hash SET candidate_id = 'clinic-2025-c1'",
+        "UPDATE person_hash SET canonical = person WHERE rowid = 0",
         "DELETE FROM person_values",
         "UPDATE person_values SET sealed = 'others'::BLOB",
         "UPDATE person_values SET candidate_id = 'clinic-2025-c1'",
@@ -345,7 +346,7 @@ def test_all_of_them_dropped_or_invented_are_found(store: ReleaseStore) -> None:
         "DELETE FROM person_key",
         "DELETE FROM person_hash",
         *(
-            f"INSERT INTO person_hash VALUES ('{one}', '{HASH}', 0)"
+            f"INSERT INTO person_hash VALUES ('{one}', '{HASH}', 0, NULL)"
             for one in ("clinic-2025-c1", "clinic-2026-c1", "none")
         ),
     )

@@ -28,7 +28,7 @@ from release_store.publishing.publication import publish
 from release_store.records import CandidateState, ReleaseState
 from release_store.states import CANDIDATE_TRANSITIONS, WHEN, may
 from release_store.store import ReleaseStore
-from tests.support.at_work import agreed, withdraw
+from tests.support.at_work import agreed, restore, withdraw
 from tests.support.store.hand_made import approved, awaiting, classes_of_two, publish_one, stage, word
 
 GOOD = Person("bob", "looked at it", made_by="ann", decided=("cid",))
@@ -67,6 +67,7 @@ def test_nobody_acts_without_a_name_and_nobody_decides_twice_or_on_their_own() -
     assert {act for act, rules in REQUIRED_RULES.items() if Rule.NOT_THE_MAKER in rules} == {
         *decisions,
         Act.ASK,
+        Act.RESTORE,
     }
     assert {act for act, rules in REQUIRED_RULES.items() if Rule.HAS_NOT_DECIDED in rules} == decisions
     assert {act for act, rules in REQUIRED_RULES.items() if Rule.REASON not in rules} == {
@@ -166,7 +167,7 @@ def test_the_store_lets_an_act_be_done_to_a_candidate_exactly_when_the_table_say
 
 
 @pytest.mark.parametrize("state", ReleaseState)
-def test_a_release_is_withdrawn_exactly_when_the_table_says_so(
+def test_a_release_is_withdrawn_and_restored_exactly_when_the_table_says_so(
     store: ReleaseStore, state: ReleaseState
 ) -> None:
     name = publish_one(store, approved(store)).release_id
@@ -175,11 +176,15 @@ def test_a_release_is_withdrawn_exactly_when_the_table_says_so(
     elif state is ReleaseState.WITHDRAWN:
         withdraw(store, name, by="bob", reason="wrong")
     assert store.release(name).state is state
-    if may(Act.WITHDRAW, state):
-        assert withdraw(store, name, by="bob", reason="wrong").state is ReleaseState.WITHDRAWN
-    else:
-        with pytest.raises(UsageError, match=f"is {state} already"):
-            withdraw(store, name, by="bob", reason="wrong")
+    for act, do, refused in (
+        (Act.WITHDRAW, withdraw, f"is {state} already"),
+        (Act.RESTORE, restore, f"is {state}; only a withdrawn release"),
+    ):
+        if not may(act, state):
+            with pytest.raises(UsageError, match=refused):
+                do(store, name, by="bob", reason="seen")
+    done, to = (restore, "published") if may(Act.RESTORE, state) else (withdraw, "withdrawn")
+    assert done(store, name, by="bob", reason="seen").state == to
 
 
 def test_a_candidate_has_the_name_of_its_maker(store: ReleaseStore) -> None:

@@ -21,9 +21,10 @@ from release_store.canonical import file_digest, sha256_hex, utc_now
 from release_store.db.connection import DATABASE
 from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import examine
+from release_store.permission import Act
 from release_store.protocol.overrides import OVERRIDES_NEEDED, mark_of, override_mark_error, package_text
 from release_store.publishing.public_files import candidate_folder
-from release_store.publishing.withdrawal import withdraw, withdrawal_statement
+from release_store.publishing.withdrawal import release_statement, withdraw
 from release_store.records import CandidateRecord, CandidateState, GateResult, Verdict
 from release_store.store import ReleaseStore
 from release_store.verification.verify import notes, verify
@@ -275,7 +276,7 @@ def test_the_log_tells_who_was_in_force_when_a_word_was_taken(store: ReleaseStor
 
 def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) -> None:
     first = publish_one(store, approved(store))
-    said = withdrawal_statement(first, store.store_id, "eve", "wrong")
+    said = release_statement(Act.WITHDRAW, first, store.store_id, "eve", "wrong")
     signed = SignedText(sign_text(said, key_of("eve").key))
     publish_one(store, approved(store, content="other\n"))  # which supersedes it
     with pytest.raises(
@@ -283,7 +284,7 @@ def test_a_withdrawal_is_signed_for_a_release_in_its_state(store: ReleaseStore) 
     ):
         withdraw(store, first.release_id, by="eve", reason="wrong", credential=signed)
     assert last(store)[:2] == ("decision.refused", "eve")
-    now = withdrawal_statement(store.release(first.release_id), store.store_id, "eve", "wrong")
+    now = release_statement(Act.WITHDRAW, store.release(first.release_id), store.store_id, "eve", "wrong")
     signed = SignedText(sign_text(now, key_of("eve").key))
     for by, credential, finding in (
         ("eve", key_of("bob"), "the signature is not by the key of eve"),

@@ -11,7 +11,7 @@ from release_store.evidence.bundle import write_evidence
 from release_store.evidence.examine import examine
 from release_store.evidence.findings import Report
 from release_store.store import ReleaseStore
-from tests.support.at_work import withdraw
+from tests.support.at_work import restore, withdraw
 from tests.support.store.bundles import forged, put_together, taken_apart
 
 NAME = "clinic-2025-r1"
@@ -97,3 +97,26 @@ def test_a_withdrawal_that_no_checkpoint_signs_excuses_nothing(
     )
     report = judged(taken_down, put_together(tmp_path / "c.zip", stands))
     assert "release/data.csv: is missing, though the release is not withdrawn" in map(str, report.findings)
+
+
+def test_the_evidence_of_a_restored_release_shows_both_words_and_holds_the_rows(
+    taken_down: ReleaseStore, tmp_path: Path
+) -> None:
+    restore(taken_down, NAME, by="eve", reason="it was withdrawn by mistake")
+    report = examine(write_evidence(taken_down, NAME, tmp_path / "a.zip"))
+    assert report.findings == []
+    number = taken_down.n_events()
+    assert f"event {number}: eve restored it after a withdrawal" in report.notes
+    assert not any("was published, and is" in note for note in report.notes)
+
+
+def test_a_restoration_on_the_word_of_the_maker_is_found(taken_down: ReleaseStore, tmp_path: Path) -> None:
+    restore(taken_down, NAME, by="eve", reason="it was withdrawn by mistake")
+    members = taken_apart(write_evidence(taken_down, NAME, tmp_path / "b.zip"))
+    forge = forged(
+        members,
+        lambda told: told.event("release.restored").update(actor="Ann"),
+        keys.load_key(taken_down.root),
+    )
+    report = judged(taken_down, put_together(tmp_path / "c.zip", forge))
+    assert "is a decision by the person who made the release" in [one.what for one in report.findings]

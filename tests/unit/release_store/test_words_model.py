@@ -117,12 +117,12 @@ def test_nothing_is_let_out_that_the_rules_forbid(world: World, which: str, word
     try:
         for said in words:
             _take(world, record, model, said)
-        state = queries.candidate(con, record.candidate_id).state
+        now = queries.candidate(con, record.candidate_id)
         if model.state == "approved":
-            _check_admitted(con, record.candidate_id, state)
+            _check_admitted(con, now)
         else:
             with pytest.raises(StoreError):
-                _check_admitted(con, record.candidate_id, state)
+                _check_admitted(con, now)
     finally:
         con.execute("ROLLBACK")
 

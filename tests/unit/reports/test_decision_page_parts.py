@@ -84,6 +84,35 @@ def test_what_is_the_same_is_said_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        (None, None, []),
+        ((0.01, 0.0), (0.01, 0.0), [("1%", "1%", "same", "")]),
+        ((0.01, 0.0), (0.02, 0.0), [("1%", "2%", "higher risk", "bad")]),
+        (
+            (0.01, 0.5),
+            (0.01, 0.76),
+            [("1% + 50%", "1% + 76%", "higher risk", "bad")],
+        ),
+        ((0.01, 0.5), (0.01, 0.0), [("1% + 50%", "1%", "lower risk", "good")]),
+        (None, (0.0, 0.0), [("-", "0%", "new", "")]),
+    ],
+)
+def test_how_sure_a_reader_can_be_is_told_beside_the_last_release(
+    before: tuple[float, float] | None, now: tuple[float, float] | None, told: list[tuple[str, ...]]
+) -> None:
+    def worlds(shares: tuple[float, float] | None) -> dict[str, Any]:
+        share, unmeasured = shares or (0.0, 0.0)
+        people = {"people": round(100 * share), "unmeasured": round(100 * unmeasured)}
+        sure = {"limit": 0.95, "share": share, "unmeasured_share": unmeasured, **people}
+        return gate("worlds", value=0.0, witness={"releases": 2, **({"sure": sure} if shares else {})})
+
+    found = _changes({}, (worlds(now),), {}, gates=(worlds(before),), figures={})
+    lines = [(one.before, one.now, one.word, one.mood) for one in found if "over 95% sure" in one.what]
+    assert lines == told
+
+
 def test_rows_roles_policy_risk_and_detail_that_changed() -> None:
     looser = RequiredApprovals(1, 0, "clinic-2023-r1", ("k 2 instead of 5",), 4).document()
     now = {**_roles(kept=["age_group"], dropped=["street", "ward"]), "privacy": {"k": 2}, "seed": 1}

@@ -77,13 +77,21 @@ def test_a_comparison_protects_what_it_compared() -> None:
 
 def test_how_sure_all_releases_leave_an_attacker_is_told() -> None:
     def said(**sure: Any) -> list[str]:
-        worlds = gate("worlds", value=0.0, witness={"people": 1500, "releases": 3, "sure": sure})
-        return [line for line in not_protected([worlds], POLICY) if "somebody with all releases" in line]
+        witness = {"people": 1500, "releases": 3, "sure": {"limit": 0.95, "sweeps": 20, "moved": 9, **sure}}
+        lines = not_protected([gate("worlds", value=0.0, witness=witness)], POLICY)
+        return [line for line in lines if "somebody with all releases" in line]
 
-    assert said(limit=0.95, people=150, share=0.1, sweeps=20, moved=9) == [
-        "Likely guesses: somebody with all releases can be over 95% sure of a value of 150 people (10%)."
-    ]
-    assert said(limit=0.95, people=0, share=0.0, sweeps=20, moved=9) == []
+    known = "Likely guesses: somebody with all releases can be over 95% sure of a value of 150 people (10%)."
+    open_ = (
+        "Likely guesses: whether somebody with all releases can be over 95% sure of a value of 30 people "
+        "(2%) was not measured: samples that begin at different tables disagree."
+    )
+    none = {"unmeasured": 0, "unmeasured_share": 0.0}
+    assert said(people=150, share=0.1, **none) == [known]
+    assert said(people=0, share=0.0, **none) == []
+    assert said(people=150, share=0.1, unmeasured=30, unmeasured_share=0.02) == [known, open_]
+    # All samples of earlier versions began at the true table: what they say is no measurement.
+    assert said(people=30, share=0.02) == [open_]
 
 
 def test_what_was_not_compared_is_named_once_and_checks_that_were_not_asked_are_not() -> None:

@@ -12,7 +12,8 @@ from cli.__main__ import main
 from release_store.audit.keys import KEY_VARIABLE
 from release_store.records import CandidateState, GateResult
 from release_store.store import ReleaseStore
-from tests.support.at_work import withdraw, write_people
+from tests.support.at_work import restore, withdraw, write_people
+from tests.support.pages.lived import read
 from tests.support.pages.sheets import figures
 from tests.support.store import hand_made
 
@@ -22,7 +23,7 @@ WITHDRAWN, PUBLISHED, BLOCKED = "clinic-2021-r1", "clinic-2022-r1", "clinic-2023
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a release, one that was withdrawn, and a candidate that was held back."""
+    """A store with a restored release, one that was withdrawn, and a candidate that was held back."""
     folder = tmp_path_factory.mktemp("withheld")
     file = folder / "rows.parquet"
     with duckdb.connect() as con:
@@ -41,6 +42,8 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for period in ("2021", "2022"):
             hand_made.publish_one(store, judged(period, hand_made.K_PASSES, CandidateState.APPROVED))
         withdraw(store, WITHDRAWN, by="eve", reason="an error")
+        withdraw(store, PUBLISHED, by="eve", reason="a mistake")
+        restore(store, PUBLISHED, by="bob", reason="it was right")
         judged("2023", hand_made.K_FAILS, CandidateState.BLOCKED)
     return folder
 
@@ -70,7 +73,9 @@ def test_pictures_show_no_values_of_it(lived: Path, tmp_path: Path, name: str, t
     assert "gates.svg" in names
 
 
-def test_the_site_lays_out_no_evidence_of_what_was_withdrawn(lived: Path, tmp_path: Path) -> None:
+def test_the_site_lays_out_no_evidence_of_what_was_withdrawn_and_both_words_of_what_was_restored(
+    lived: Path, tmp_path: Path
+) -> None:
     assert _run(lived, "report", "--out", str(tmp_path / "site"), "--evidence") == 0
     bundles = {one.name for one in tmp_path.rglob("*.zip")}
     assert bundles == {f"{PUBLISHED}.evidence.zip"}
@@ -79,6 +84,11 @@ def test_the_site_lays_out_no_evidence_of_what_was_withdrawn(lived: Path, tmp_pa
         assert CELL not in text
         assert f'"label":"{VALUE}"' not in text
         assert "Rows and attribute values are not shown" in text
+    restored = read(next(tmp_path.rglob(f"{PUBLISHED}.html"))).text()
+    for said in ("✗ Withdrawn By eve", ": a mistake", "✓ Restored By bob", ": it was right"):
+        assert said in restored
+    assert "The signed state of the log when it was withdrawn" in restored
+    assert "The signed state of the log when it was restored" in restored
 
 
 def test_a_report_takes_the_place_of_a_report_only(

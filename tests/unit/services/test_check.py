@@ -26,6 +26,8 @@ from expectations.numbers import as_numbers
 from policy.errors import PolicyError, UsageError
 from policy.load import parse_policy
 from policy.period import first_day, last_day, period_form, period_with
+from release_store.person_key import hashed_people, person_key
+from release_store.store import ReleaseStore
 from services.checking.check import CheckResult, check
 from services.checking.model import model_findings
 from services.checking.period import name_finding
@@ -36,6 +38,7 @@ from tasks.intake.read import read_table
 from tasks.intake.source import find_source
 from tasks.validation.check import validate
 from tasks.validation.feasible import feasible
+from tests.faults.small_work import assessed, published
 from tests.support.small import MIXED, TWO_SENSITIVE, mixed_rows, policy_text, source_of, write_source
 from tests.support.timeouts import HANG_TIMEOUT
 
@@ -145,7 +148,10 @@ def test_the_next_command_has_the_period_in_the_name_of_the_file(
         (replaced("id", "p1"), "column 'id': 2 of 40 rows share their key with another row"),
         (replaced("id", ""), "column 'id': 1 of 40 rows have no key"),
         (replaced("age", "forty"), "column 'age': 1 of 40 rows hold no finite number"),
-        (replaced("age", "1.5"), "column 'age': 1 of 40 rows hold a number that is not whole"),
+        (
+            replaced("age", "1.5"),
+            "column 'age': 1 of 40 rows hold a number that is not whole, or one of 2^53 or more",
+        ),
         (replaced("age", "200", "-1"), "column 'age': 2 of 40 rows lie outside the bounds 0 to 110"),
         (
             replaced("city", *["Leads"] * 5),
@@ -266,6 +272,52 @@ def test_k_people_must_have_a_value_where_people_are_counted(checked: Checked) -
     found = checked(columns, rows="several")
     assert "CANARY" not in repr(found)
     assert "1 value that fewer than 5 people have" in " ".join(_lines(found))
+
+
+def branches(n: int, *, people: bool) -> dict[str, list[str]]:
+    """A table of so many rows in which five codes are the key: of people each of one age, or of anybody."""
+    ages = [20 + (i % 5 if people else i % 7) for i in range(n)]
+    columns = {name: [cells[i % N] for i in range(n)] for name, cells in table().items()}
+    return {**columns, "id": [f"b{i % 5}" for i in range(n)], "age": [*map(str, ages)]}
+
+
+def test_a_key_whose_rows_are_different_peoples_is_told(checked: Checked) -> None:
+    found = checked(branches(350, people=False), rows="several", period="2026-01")
+    (line,) = [line for line in _lines(found) if "no person's" in line]
+    assert line.startswith("warning: column 'id': is the key, but no person's: 5 values in 350 rows, 70 each")
+    assert "'age' is the same in 13% of their pairs only" in line
+    assert not [
+        line for line in _lines(checked(branches(350, people=True), rows="several")) if "no person's" in line
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sections", "told"),
+    [
+        ({"privacy": {"k": 5, "e": 2, "p_max": 1}}, ["privacy.p_max: limits nothing: all but a few"]),
+        (
+            {"privacy": {"k": 5, "e": 1, "p_max": 0.9, "attributes": {"disease": {"p_max": 1}}}},
+            ["privacy.attributes.disease.p_max and privacy.e: limits nothing: everybody of a class"],
+        ),
+        ({"privacy": {"k": 5, "e": 1, "p_max": 1, "h_min": 0.2}}, []),
+        ({"privacy": {"k": 5, "p_max": 1}, "gates": {"models": {"t_closeness": {"max": 0.3}}}}, []),
+        (
+            {"gates": {"models": {"t_closeness": {"max": 0.75}}}},
+            ["gates.models.t_closeness.max: (0.75) limits nothing: no class of 'disease' can be over 0.75"],
+        ),
+        (
+            {"gates": {"models": {"beta_likeness": {"max": 3}}}},
+            ["gates.models.beta_likeness.max: (3) limits nothing: no class of 'disease' can be over 3"],
+        ),
+        ({"gates": {"models": {"beta_likeness": {"max": 2.9}}}}, []),
+    ],
+)
+def test_limits_that_limit_nothing_are_told(
+    checked: Checked, sections: dict[str, Any], told: list[str]
+) -> None:
+    found = checked(table(), **sections)
+    assert (len(found.findings), found.exit_code) == (len(told), 0)
+    assert all(f.line.startswith(f"warning: {one}") for f, one in zip(found.findings, told, strict=True))
 
 
 def test_removed_duplicates_are_not_counted(checked: Checked) -> None:
@@ -556,3 +608,34 @@ def test_a_run_of_a_missing_file_ends_before_anything_dear_is_imported(
     assert main(["--store", str(tmp_path / "store"), "init"]) == 0
     words = ["run", str(tmp_path / "policy.yaml"), "--period", "2026Q1", "--input", str(tmp_path / "t.csv")]
     assert _imported(tmp_path, words) == ["3", "[]"]
+
+
+def test_keys_in_another_form_are_told(checked: Checked) -> None:
+    found = checked(replaced("id", "7", "07", "7.0"))
+    assert found.exit_code == 0
+    (line,) = _lines(found)
+    assert line.startswith("warning: column 'id': 2 keys are another key in another form")
+
+
+def test_keys_of_earlier_people_in_another_form_are_told(checked: Checked, tmp_path: Path) -> None:
+    store = ReleaseStore.create(tmp_path / "store")
+    key = person_key(store.root)
+    assert key is not None
+    people = hashed_people(key, "id", [("p0", 0), ("007", 0)])
+    published(store, assessed(store, "register", "2025Q4", people=people).candidate_id)
+    (line,) = _lines(checked(replaced("id", "p0", "7")))
+    assert line.startswith("warning: column 'id': 1 new person has the key of somebody in an earlier release")
+
+
+@pytest.mark.parametrize(("gone", "told"), [(["q0"], []), (["q0", "q1"], ["only 33% of the people"])])
+def test_few_people_of_the_last_release_are_told(
+    checked: Checked, tmp_path: Path, gone: list[str], told: list[str]
+) -> None:
+    store = ReleaseStore.create(tmp_path / "store")
+    key = person_key(store.root)
+    assert key is not None
+    people = hashed_people(key, "id", [(one, 0) for one in ("p0", *gone)])
+    published(store, assessed(store, "register", "2025Q4", people=people).candidate_id)
+    lines = _lines(checked(table()))
+    assert len(lines) == len(told)
+    assert all(part in line for part, line in zip(told, lines, strict=True))

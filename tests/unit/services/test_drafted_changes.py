@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -10,7 +11,10 @@ import pytest
 
 from services.drafting.changes import FEWEST_PEOPLE, Change, changes_of
 from services.drafting.draft import draft
-from services.drafting.gate_limits import gate_lines, limit_over, stability_of
+from services.drafting.facts import ColumnFacts
+from services.drafting.gate_limits import accepted_lines, gate_lines, limit_over, stability_of
+from services.drafting.guesses import Guess
+from services.drafting.limits import method_lines
 from services.drafting.second_release import SecondRelease
 from services.drafting.series import period_of
 from services.drafting.trial import Trial, Tried
@@ -48,16 +52,23 @@ def test_of_few_people_no_share_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "changed", "stability"),
+    ("name", "distinct", "changed", "stability"),
     [
-        ("illness", 0, "stable"),
-        ("illness", 50, "stable"),
-        ("illness", 51, "transient"),
-        ("income", 0, "transient"),
+        ("illness", 100, 0, "stable"),
+        ("illness", 100, 50, "stable"),
+        ("illness", 100, 51, "transient"),
+        ("income", 100, 0, "transient"),
+        ("income", 100, None, "transient"),
+        ("income", 8, 7, "stable"),  # bands
+        ("income", 8, None, "transient"),
     ],
 )
-def test_a_value_that_changed_for_most_people_is_transient(name: str, changed: int, stability: str) -> None:
-    assert stability_of(name, Change(100, changed)) == stability
+def test_a_value_that_changed_for_most_people_is_transient(
+    name: str, distinct: int, changed: int | None, stability: str
+) -> None:
+    column = ColumnFacts(name, 200, 200, distinct, 2, numeric=True, integer=True, low=0.0, high=9_000.0)
+    change = None if changed is None else Change(100, changed)
+    assert stability_of(column, change) == stability
 
 
 def test_the_draft_tells_how_many_values_changed_and_has_attackers_allow_for_them(tmp_path: Path) -> None:
@@ -103,6 +114,13 @@ def test_limits_have_room_for_what_both_releases_measured() -> None:
     assert "  err: {max: 0.1} # measured: 0.020" in lines
     assert "  suppression: {max: 0.1} # measured: 0.060" in lines
     assert limit_over(0.41) == 0.5
+    assert (limit_over(0.41, apart=0.03), limit_over(0.41, apart=0.1)) == (0.5, 0.55)
+
+
+def test_a_limit_has_room_for_what_parts_of_the_table_measured() -> None:
+    parts = tuple(Tried("mondrian", {"ncp": ncp}) for ncp in (0.28, 0.36, 0.33))
+    lines = list(gate_lines(replace(made(ncp=0.30), parts=parts)))
+    assert "  ncp: {max: 0.4} # measured: 0.300; parts differ by 0.080" in lines
 
 
 @pytest.mark.parametrize(
@@ -116,6 +134,39 @@ def test_a_second_release_that_is_blocked_sets_no_limit(second: SecondRelease, t
     lines = list(gate_lines(made(ncp=0.30), second))
     assert told in lines
     assert "  ncp: {max: 0.35} # measured: 0.300" in lines
+
+
+def test_what_a_gate_cannot_tell_of_a_second_release_is_told() -> None:
+    detail = "worlds: pay tells what pay was in an earlier release, which links rows of the two: leave it out"
+    second = SecondRelease({}, failing=("worlds",), unknown=(detail,))
+    lines = list(gate_lines(made(ncp=0.30), second))
+    assert " ".join(line.removeprefix("#   ") for line in lines if line.startswith("#   ")).endswith(detail)
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_method_that_is_not_published_beside_the_release_before_is_told_where_another_is() -> None:
+    fails, passes = SecondRelease({}, failing=("size",)), SecondRelease({"ncp": 0.4})
+    told = "# Beside a release of the table before it, ae-lrhma is not published: it fails size."
+    assert told in list(method_lines(made(ncp=0.30), beside={"ae-lrhma": fails, "mondrian": passes}))
+    assert told not in list(method_lines(made(ncp=0.30), beside={"ae-lrhma": fails, "mondrian": fails}))
+
+
+@pytest.mark.parametrize(
+    ("key", "repeats", "stay", "accepted"),
+    [
+        (True, False, True, []),
+        (False, False, False, ["  worlds: {unfollowed: accept}"]),
+        (False, False, True, None),
+        (True, True, True, ["  worlds: {unfollowed: accept}", "  person: {compare: false}"]),
+    ],
+)
+def test_what_has_to_be_accepted_for_a_second_release(
+    accepted: list[str] | None, *, key: bool, repeats: bool, stay: bool
+) -> None:
+    column = ColumnFacts("p", 9, 9, 9, 1, numeric=False, integer=False, low=0.0, high=0.0, repeats=repeats)
+    assert accepted_lines([Guess(column, "key" if key else "dropped", "")], stay=stay) == accepted
+    lines = list(gate_lines(made(ncp=0.30), SecondRelease({"ncp": 0.3}), accepted or []))
+    assert {f"# {line}" for line in accepted or []} <= set(lines)
 
 
 @pytest.mark.parametrize(("low", "named"), [(1, True), (0, False)])

@@ -197,3 +197,12 @@ def test_what_is_written_is_read_back_as_the_same_tree(shape: Branch, data: st.D
         for depth in range(1, len(path) - 1):
             under.setdefault(path[depth:], set()).add(path[0])
     assert {frozenset(leaves) for leaves in under.values()} == groups
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [("ab", "a, b"), (["a, x", "b"], "a, x; b"), (["a, x", "b; y"], "a, x / b; y")],
+)
+def test_what_joins_values_in_a_name_is_in_none_of_them(values: list[str], name: str) -> None:
+    tree: Tree = (tuple(values), "c")
+    assert f'"{name}":' in "\n".join(lines_of(tree, ""))

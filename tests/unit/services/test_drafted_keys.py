@@ -157,7 +157,7 @@ def test_texts_are_counted_for_the_people_of_each_table(tmp_path: Path) -> None:
                 "patient": np.repeat(np.arange(40) + 1000 * period, 3),
                 "label": [f"t{n % 30}" for n in range(120)],
                 "age": np.arange(120) % 40 + 20,
-                "diagnosis": np.arange(120) % 3,
+                "diagnosis": np.arange(120) % 5,
             }
         )
         for period in range(4)
@@ -166,3 +166,56 @@ def test_texts_are_counted_for_the_people_of_each_table(tmp_path: Path) -> None:
     policy = policy_of(text)
     assert (policy.roles.key, policy.rows) == ("patient", "several")
     assert "label # nearly unique text: 30 distinct values for 40 people" in text
+
+
+def with_code(values: int, *, people: bool) -> pd.DataFrame:
+    """A table of 3,000 rows whose rows with one code are a person's, or anybody's; a sixth is ill."""
+    draw = np.random.default_rng(5)
+    code = draw.permutation(np.arange(3000) % values)
+    whose = code if people else np.arange(3000)
+    return pd.DataFrame(
+        {
+            "branch_code": code,
+            "birth_year": draw.integers(1930, 2005, 3000)[whose],
+            "sex": draw.choice(["f", "m"], 3000)[whose],
+            "disease": np.where(draw.integers(0, 6, 3000)[whose] == 0, "flu", "none"),
+        }
+    )
+
+
+@pytest.mark.parametrize("values", [60, 400])
+def test_a_code_whose_rows_are_different_peoples_is_no_key(tmp_path: Path, values: int) -> None:
+    text = draft(*written(tmp_path, [with_code(values, people=False)]))
+    policy = policy_of(text)
+    assert (policy.roles.key, policy.rows) == (None, "one_per_person")
+    assert "branch_code" in policy.roles.dropped
+    assert f"no person's: {values} values in 3,000 rows, {3000 / values:.0f} each" in text
+    assert 0.8 < policy.privacy.p_max < 1
+
+
+def test_a_code_whose_rows_agree_in_sex_and_birth_is_a_key(tmp_path: Path) -> None:
+    policy = policy_of(draft(*written(tmp_path, [with_code(400, people=True)])))
+    assert (policy.roles.key, policy.rows) == ("branch_code", "several")
+
+
+@pytest.mark.parametrize("name", ["zzz", "token", "pseudonym"])
+def test_a_column_that_tells_what_is_known_of_people_is_the_key_whatever_its_name(
+    tmp_path: Path, name: str
+) -> None:
+    draw = np.random.default_rng(3)
+    person = np.repeat(np.arange(80), draw.integers(2, 12, 80))
+    draw.shuffle(person)
+    table = pd.DataFrame(
+        {
+            name: [f"q{17 * one}" for one in person],
+            "age": draw.integers(20, 90, 80)[person],
+            "sex": draw.choice(["f", "m"], 80)[person],
+            "town": draw.choice(["Ash", "Birch", "Cedar"], 80)[person],
+            "diagnosis": draw.choice(["flu", "gout", "none"], len(person)),
+        }
+    )
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    text = draft(tmp_path / "visits.csv")
+    policy = policy_of(text)
+    assert (policy.roles.key, policy.rows) == (name, "several")
+    assert "No second release" in text

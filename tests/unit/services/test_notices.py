@@ -49,7 +49,7 @@ from services.observability.notice_delivery import (
 )
 from services.observability.notice_kinds import KINDS
 from services.observability.web import secret_of
-from tests.support.at_work import key_of, member, withdraw, write_people
+from tests.support.at_work import key_of, member, restore, withdraw, write_people
 from tests.support.front_desk import Desk
 from tests.support.listener import listening
 from tests.support.store.hand_made import K_FAILS, K_PASSES, approved, publish_one, stage
@@ -336,6 +336,7 @@ def test_publications_withdrawals_expiry_and_inputs_are_told(desk: Desk, kept: P
     register_channels(store)
     release = publish_one(store, approved(store))
     withdraw(store, release.release_id, by="dan", reason="cnry a reason may quote anything")
+    restore(store, release.release_id, by="dan", reason="cnry as any other")
     waits = awaiting(store, period="2025", expires_at=datetime.now(UTC) - timedelta(days=1))
     assert end_expired(store, actor="timer") == [waits]
     assert store.candidate(waits).state is CandidateState.EXPIRED
@@ -348,15 +349,17 @@ def test_publications_withdrawals_expiry_and_inputs_are_told(desk: Desk, kept: P
     assert [one["notice"].removeprefix("releasegate.candidate.") for one in notices_told] == [
         "published",
         "withdrawn",
+        "restored",
         "awaiting",
         "expired",
         "input-missing",
     ]
     assert notices_told[0]["release"] == release.release_id
-    assert notices_told[0]["links"]["folder"].endswith(f"/withdrawn/clinic/{release.release_id}")
+    assert notices_told[0]["links"]["folder"].endswith(f"/releases/clinic/{release.release_id}")
     assert notices_told[1]["text"] == (
         f"{release.release_id} was withdrawn by dan; a tombstone takes its place."
     )
+    assert notices_told[2]["text"] == f"{release.release_id} was restored by dan: it is public again."
     last = notices_told[-1]
     assert (last["series"], last["period"], last["candidate"]) == ("clinic", "2026", "")
     assert last["text"] == "The input of clinic 2026 did not arrive in time."

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from services.drafting.order import SCALES, order_of
 from services.drafting.series import series_of
 from services.drafting.spreadsheet import MONTHS, changed_bands
 from services.drafting.steps import Steps
+from tasks.intake.read import read_table
 
 draft = partial(draft_policy, trial=False)
 
@@ -175,6 +178,11 @@ def test_case_that_means_nothing(write: Write, cells: list[str], case: str | Non
         (["1-Mar-2020", "2-Apr-2020"], ("%d-%b-%Y",), False),
         (["1.2.2020", "2.3.2020", "43891"], ("%d.%m.%Y", "serial"), False),
         (["20200102", "19991231"], ("%Y%m%d",), False),
+        (["1. 2. 2020", "31. 12. 1999"], ("%d. %m. %Y",), False),
+        (["01.02.2020.", "31.12.1999."], ("%d.%m.%Y.",), False),
+        (["2020.02.01.", "1999.12.31."], ("%Y.%m.%d.",), False),
+        (["2020. 02. 01.", "1999. 12. 31."], ("%Y. %m. %d.",), False),
+        (["01.Feb.2020", "31.Dec.1999"], ("%d.%b.%Y",), False),
         (["1.2.2020", "1-Mar", "Mar-01"], (), False),  # most are no dates
         (["1.2.20", "31.12.99"], (), False),  # of which century is not known
     ],
@@ -183,6 +191,24 @@ def test_formats_of_dates(write: Write, cells: list[str], formats: tuple[str, ..
     steps = steps_of(write({"x": cells}))
     assert steps.source.dates.get("x", ()) == formats
     assert bool(steps.either_order) == either
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["{0}.{1}.{3}", "{0}.{1}.{2} 14:30", "{0}/{1}/{2} 14:30:00", "{0}. Januar {2}", "{1}/{2}", "{1}.{2}"],
+)
+def test_dates_that_no_step_reads_are_told_with_what_helps(write: Write, form: str) -> None:
+    days = [
+        (day, month, year, year % 100)
+        for day in range(10, 29)
+        for month in range(1, 13)
+        for year in (1999, 2020)
+    ]
+    cells = [form.format(f"{day:02}", f"{month:02}", year, f"{short:02}") for day, month, year, short in days]
+    ages = [str(20 + i % 40) for i in range(len(cells))]
+    text = draft(write({"x": cells, "age": ages, "illness": ["flu", "none"] * (len(cells) // 2)}))
+    assert "    - x # dates that no step reads" in text
+    assert "write them as yyyy-mm-dd, in the input or by a `query`" in text
 
 
 def test_dates_are_told_by_their_format_and_years(write: Write) -> None:
@@ -238,6 +264,49 @@ def test_codes_that_lost_their_zeros(name: str, values: list[str], digits: int |
     assert lost_zeros({name}, values) == digits
 
 
+# Amounts
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["$55,563.04", "-$374.85", "$7"], [55563.04, -374.85, 7]),
+        (["(1,200.00)", "300.50", "12.00"], [-1200, 300.5, 12]),
+        (["1.200,50 \u20ac", "-3 \u20ac", "12,5 \u20ac"], [1200.5, -3, 12.5]),
+        (["EUR 1.200", "EUR 300", "EUR 40.000"], [1200, 300, 40000]),
+        (["12.5%", "3 %", "-4%"], [12.5, 3, -4]),
+    ],
+)
+def test_amounts_with_a_currency_are_numbers_that_the_policy_reads(
+    write: Write, tmp_path: Path, cells: list[str], numbers: list[float]
+) -> None:
+    rows = 30
+    table = write(
+        {
+            "pay": cells * rows,
+            "age": [str(20 + i % 40) for i in range(3 * rows)],
+            "illness": [("flu", "none", "gout")[i // 3 % 3] for i in range(3 * rows)],
+        }
+    )
+    policy = parse_policy(draft(table), tmp_path / "p.yaml")
+    assert policy.roles.sensitive["pay"].type == "categorical"  # of three values
+    read = read_table(policy, input_path=table, period="1", base=tmp_path)
+    assert [float(one) for one in read.frame["pay"][:3]] == numbers
+
+
+@pytest.mark.parametrize("cells", [["$1,000", "500 EUR"], ["$10k", "$2m"]])
+def test_amounts_that_no_query_reads_are_left_out_and_told(write: Write, cells: list[str]) -> None:
+    numbers = [cell.replace("1", str(i)) for i, cell in enumerate(cells * 60, 1)]
+    text = draft(write({"pay": numbers, "age": [str(20 + i % 40) for i in range(120)]}))
+    assert "- pay # amounts as text: convert them to numbers" in text
+    assert "# Amounts in pay are texts in several currencies or units:" in text
+
+
+def test_a_percentage_of_a_range_is_no_amount(write: Write) -> None:
+    with table_facts(write({"x": ["0-10%", "10-20%", "90-100%"]})) as facts:
+        assert (facts.steps.amounts, facts.steps.unread_amounts) == ((), ())
+
+
 # Codes and order
 
 
@@ -276,10 +345,101 @@ def test_codes(name: str, values: list[str], code: str | None) -> None:
         (["low", "high"], None),  # two values have no order that helps
         (["30-20", "0-10", "10-20"], None),
         (["low", "medium", "tall"], None),
+        (["65 or older", "under 18", "18 to 24", "25-64"], ("under 18", "18 to 24", "25-64", "65 or older")),
+        (["80 years and over", "5", "<5", "6 - 79"], ("<5", "5", "6 - 79", "80 years and over")),
+        (
+            ["Age 50 or more", "Age 20-49", "19 and younger"],
+            ("19 and younger", "Age 20-49", "Age 50 or more"),
+        ),
+        (["$5,000 - $9,999", "$10,000+", "<$5,000"], ("<$5,000", "$5,000 - $9,999", "$10,000+")),
+        (["70+", "refused", "0-9", "10-69"], ("0-9", "10-69", "70+", "refused")),
+        (["70+", "x1", "0-9", "10-69"], None),
+        (["70+", "a", "b", "c", "0-9", "10-69"], None),
+        (["12-1001", "12-1002", "13-2001", "13-2002"], None),  # codes
+        (["Main St 1-3", "Oak St 5", "Elm St 7-9"], None),
+        (["A1-B2", "A3-B4", "A5-B6"], None),
+        (["0-6 months", "1-2 years", "3+"], None),  # years or months?
+        (["1-2 cats", "3-4 dogs", "5 cats"], None),
     ],
 )
 def test_orders(values: list[str], order: tuple[str, ...] | None) -> None:
     assert order_of(values) == order
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "<1 year, 1-4 years, 5-9 years, 10-19 years, 80 years or more",
+        "0-27 days, 28 days-11 months, 1-4 years, 5-9 years, 10 years and over",
+        "1-4 years, 5-9 years, 10-19, 100+",
+        "no children, 1 child, 2-3 children, 10+ children",
+        "1-9 employees, 10-49 employees, 50-249 employees, 250 or more employees, no answer",
+        "no more than 5, 6-10, 11-20, not less than 100",
+        "up to 1 000, 1 001-5 000, 5 001-10 000, over 50 000",
+        "up to 1\u202f000, 1\u202f001\u20135\u202f000, 5\u00a0001-10\u00a0000, over 50 000",
+        "bis 500, 501 bis 1.000, 1.001 bis 5.000, über 5.000",
+        "< CHF 1'000, CHF 1'000\u20134'999, CHF 5\u2019000 \u2013 9\u2019999, ≥ CHF 10'000",
+        "none, up to £5k, £5-10k, £10k-£500k, £500k-£1 million, >£1 million",
+        "unter 20, 20 bis unter 30, 30 bis unter 40, 90 und älter, keine Angabe",
+        "moins de 5 ans, 5-9 ans, de 10 à 14 ans, 65 ans et plus",
+        "menos de 20 años, 20 a 29 años, 30 a 39 años, mayores de 100",
+        "fino a 4 anni, da 5 a 9 anni, da 10 a 19 anni, oltre 20 anni",
+        "até 4 anos, 5 a 9 anos, 10 a 19 anos, 65 anos ou mais",
+        "jonger dan 5 jaar, 5 tot 10 jaar, 10 tot 20 jaar, 80 jaar of ouder",
+        "do 4 lat, 5-9 lat, 10-19 lat, 80 lat i więcej",
+        "do 4 let, 5 až 9 let, 10 až 19 let, 80 let a více",
+        "5 év alatt, 5-9 év, 10-19 év, 80 éves vagy idősebb",
+        "under 5 år, 5-9 år, 10-19 år, 80 år eller äldre",
+    ],
+)
+def test_bands_with_words_units_and_marks_have_an_order(order: str) -> None:
+    values = tuple(order.split(", "))
+    assert order_of(sorted(values)) == order_of(sorted(values, reverse=True)) == values
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["unter 1,5", "1,5-2,5", "2,5-3,125", "ab 3,125"],
+        ["(-inf, 5.0]", "(5.0, 10.0]", "(10.0, 100.0]", "(100.0, inf]"],
+        ["[5,10)", "[10,20)", "[100,200)"],
+    ],
+)
+def test_commas_are_marks_of_decimals_or_between_the_ends(values: list[str]) -> None:
+    assert order_of(sorted(values)) == tuple(values)
+
+
+@given(
+    st.lists(st.integers(0, 10**7), min_size=4, max_size=9, unique=True).map(sorted),
+    st.sampled_from([" ", "\u202f", "\u00a0", "'", "\u2019", ".", ","]),
+    st.sampled_from(
+        [
+            ("under {} years", "{} to {} years", "{} years or more"),
+            ("unter {}", "{} bis unter {}", "{} und mehr"),
+            ("moins de {} ans", "{}-{} ans", "{} ans et plus"),
+            ("< {} €", "{} \u2013 {} €", "> {} €"),
+        ]
+    ),
+    st.randoms(),
+)
+def test_bands_are_in_the_order_of_their_numbers_however_they_are_written(
+    cuts: list[int], mark: str, words: tuple[str, str, str], rng: random.Random
+) -> None:
+    below, between, above = words
+    shown = [f"{cut:,}".replace(",", mark) for cut in cuts]
+    order = [
+        below.format(shown[0]),
+        *(between.format(*pair) for pair in pairwise(shown)),
+        above.format(shown[-1]),
+    ]
+    assert order_of(rng.sample(order, len(order))) == tuple(order)
+
+
+def test_bands_of_years_that_begin_alike_are_no_codes(write: Write) -> None:
+    bands = tuple(f"{year}-{year + 9}" for year in range(1950, 2000, 10))
+    assert code_of({"born"}, bands) == "prefix"
+    found = column(write({"born": [*bands]}))
+    assert (found.order, found.code) == (bands, None)
 
 
 @given(st.sampled_from(SCALES), st.data())
@@ -310,6 +470,14 @@ def test_an_order_is_only_of_few_values(write: Write) -> None:
         (["a.csv", "b.csv"], "series", "{period}.csv"),
         (["a (1).csv", "b.csv"], "series", None),
         (["same.csv", "same.csv"], "same", None),
+        (["c-2020-04-14.csv", "c-2020-05-14.csv"], "c", "c-{period}.csv"),
+        (["c-2020-04-14.csv", "c-2020-04-17.csv", "c-2020-05-01.csv"], "c", "c-{period}.csv"),
+        (["c-2020-04-14.csv"], "c", "c-{period}.csv"),
+        (["c20200414-x.csv"], "c-x", "c{period}-x.csv"),
+        (["c_2013B.csv"], "c", "c_{period}.csv"),
+        (["r.2021-H1.csv", "r.2021-H2.csv"], "r", "r.{period}.csv"),
+        (["r.2021.csv.gz"], "r", "r.{period}.csv.gz"),
+        (["c_2013Bio.csv"], "c_Bio", "c_{period}Bio.csv"),
     ],
 )
 def test_the_period_is_where_the_names_differ(names: list[str], series: str, file: str | None) -> None:
@@ -333,7 +501,7 @@ def test_counts_of_several_tables_are_of_people_in_each(write: Write) -> None:
 
 def test_values_of_all_tables_are_listed(write: Write) -> None:
     first = write({"sex": ["f", "m"] * 4, "disease": ["a", "b"] * 4}, "t-1.csv")
-    second = write({"sex": ["x"] * 8, "disease": ["c"] * 8}, "t-2.csv")
+    second = write({"sex": ["x"] * 8, "disease": ["c", "d"] * 4}, "t-2.csv")
     text = draft(first, second)
     policy = parse_policy(text, Path("t.yaml"))
     assert set(policy.roles.categorical["sex"].allowed or ()) == {"f", "m", "x"}

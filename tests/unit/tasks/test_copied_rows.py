@@ -24,6 +24,7 @@ from policy.errors import InputError
 from policy.trusted import Memory
 from tasks import memory
 from tasks.intake import child_process, copied_rows
+from tasks.intake.cell_text import beginning
 from tasks.intake.database import own_database
 from tasks.intake.rows import Rows, write_rows
 from tasks.intake.sealed_file import SealedFile
@@ -186,7 +187,7 @@ def test_rows_are_read_as_they_were_written(rows: list[list[str | None]], leave_
             found = connection.execute(f"SELECT * FROM {rows_reader(table, names)}").fetchall()
     finally:
         os.close(handle)
-    assert found == [(a, None if leave_out else c) for a, c in rows]
+    assert found == [(a, beginning(c) if leave_out else c) for a, c in rows]
 
 
 def test_a_database_of_odd_texts_is_read_exactly(tmp_path: Path) -> None:

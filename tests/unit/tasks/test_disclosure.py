@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.preprocessing.prepare import number_text
+from expectations.numbers import number_text
 from tasks.risk.attacks.attackers import (
     HALF,
     HALF_AND_SENSITIVE,

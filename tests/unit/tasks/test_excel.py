@@ -261,3 +261,23 @@ def test_without_the_extra_one_line_says_what_to_install(
         ".xlsx: needs the package openpyxl, which is not installed\n"
         "  Install it in the version of requirements.lock: pip install '.[excel]'."
     )
+
+
+@pytest.mark.parametrize(
+    ("cell", "held"),
+    [(2**53 - 1, True), (2**53, False), (-(2**53) - 1, False), (1.5e20, False), (str(2**53), True)],
+)
+def test_a_number_that_a_workbook_does_not_hold_is_refused(tmp_path: Path, cell: object, held: bool) -> None:
+    path = workbook(tmp_path, [(*ROWS[0][:2], cell, *ROWS[0][3:])])
+    if held:
+        assert float(read(path).frame["age"][0]) == float(str(cell))
+        return
+    assert str(refused(path, tmp_path)) == (
+        f"{path}: the column 'age' has a number of 9007199254740992 or more, which a workbook does not tell "
+        "from its neighbours\n  Enter it as text, or drop the column (roles.dropped)."
+    )
+
+
+def test_of_a_dropped_column_no_number_is_refused(tmp_path: Path) -> None:
+    assert NAMES[-1] == "street"
+    assert len(read(workbook(tmp_path, [(*ROWS[0][:-1], 2**60)])).frame) == 1

@@ -53,6 +53,7 @@ ENTROPY = -(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3))
 BY_PERSON = ("person", "person_difference")  # asked where the policy names a key
 OF_ALL_VALUES = "delta_disclosure"  # the first class has no cough, which the release has
 OF_LEVELS = "levels"  # asked where the policy decides any
+KNOWN = {"known": {"max": 6}}  # people
 OF_NUMBERS = "spread"  # asked where a sensitive attribute is numeric
 NOT_ASKED = (
     *LIMITED,
@@ -62,6 +63,7 @@ NOT_ASKED = (
     "difference",
     "size",
     *BY_PERSON,
+    *KNOWN,
     OF_NUMBERS,
     OF_ALL_VALUES,
 )  # unless the policy asks for them
@@ -160,7 +162,7 @@ def test_a_limit_that_the_policy_leaves_out_is_no_gate(tmp_path: Path) -> None:
 
 def test_a_good_candidate_passes_every_gate(tmp_path: Path) -> None:
     limits = {
-        "gates": {"models": MODELS} | {name: {"max": 1} for name in LIMITED} | POPULATION,
+        "gates": {"models": MODELS} | {name: {"max": 1} for name in LIMITED} | POPULATION | KNOWN,
         "population": "cumulative",
         "linkage": AND_OTHERS | {"sampling_fraction": 0.5},
     }
@@ -438,7 +440,8 @@ def test_err_and_umr_are_those_of_the_worst_share_of_the_source(tmp_path: Path) 
 ALL_LIMITS = {
     "gates": {"models": MODELS}
     | {name: {"max": 1} for name in (*LIMITED, "ncp", "suppression")}
-    | POPULATION,
+    | POPULATION
+    | KNOWN,
     "linkage": AND_OTHERS | {"sampling_fraction": 0.5},
 }
 

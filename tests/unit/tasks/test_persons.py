@@ -438,7 +438,7 @@ def test_a_table_that_is_left_out_whole_stays_so(tmp_path: Path) -> None:
 def test_a_key_that_joins_hardly_anybody_is_no_pass(tmp_path: Path) -> None:
     people = [f"{n} {20 + n} {'ab'[n % 2]}" for n in range(100)]
     first = told(tmp_path, ", ".join(f"p{one}" for one in people))
-    known = {n: told(tmp_path, ", ".join(f"{'p' if i < n else 'P'}{one}" for i, one in enumerate(people)))
+    known = {n: told(tmp_path, ", ".join(f"{'p' if i < n else 'q'}{one}" for i, one in enumerate(people)))
              for n in (1, 2)}  # fmt: skip
     for gate in BY_PERSON:
         result = known[1].asked(gate, first)
@@ -449,7 +449,7 @@ def test_a_key_that_joins_hardly_anybody_is_no_pass(tmp_path: Path) -> None:
 
 def test_a_key_that_joins_nobody_is_no_pass(tmp_path: Path) -> None:
     first = told(tmp_path, "p1 10 a, p2 11 b / p3 50 a, p4 51 b")
-    second = told(tmp_path, "P1 10 a, P2 11 b / P3 50 a, P4 51 b")
+    second = told(tmp_path, "q1 10 a, q2 11 b / q3 50 a, q4 51 b")
     for gate in BY_PERSON:
         result = second.asked(gate, first)
         assert result.verdict is Verdict.UNKNOWN

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from expectations.numbers import number_text
 from policy.errors import InputError
-from tasks.preprocessing.prepare import number_text, prepare
+from tasks.preprocessing.prepare import prepare
 from tests.support.small import prepared, small_policy, source_of
 
 POLICY = small_policy()

@@ -72,6 +72,14 @@ def test_what_is_not_public_in_the_series_is_refused(named: str, said: str) -> N
     assert (told.value.where, told.value.message) == ("method.reuse.release", said)
 
 
+def test_a_release_is_proposed_for_restoration_only_if_it_can_be_restored() -> None:
+    withdrawn, revision = release("a-1-r1", WITHDRAWN), release("a-1-r2")
+    for releases, is_proposed in ([withdrawn], True), ([withdrawn, revision], False):
+        with pytest.raises(PolicyError) as told:
+            release_to_reuse(releases, "a", Reuse(release="a-1-r1"), "4")
+        assert ("releasegate restore a-1-r1" in str(told.value.hint)) == is_proposed
+
+
 def test_the_last_of_a_series_whose_releases_are_all_withdrawn_is_refused() -> None:
     with pytest.raises(PolicyError, match="no release of another period than 2 is published any more"):
         release_to_reuse([release("a-1-r1", WITHDRAWN)], "a", Reuse(), "2")

@@ -42,12 +42,12 @@ def as_they_are(labels: IntArray) -> IntArray:
 class Register:
     """A series as it grows: who is who, their values, classes and seats."""
 
-    def __init__(self, value: list[int], enough: int = 2) -> None:
+    def __init__(self, value: list[int], enough: int = 2, *, local: bool = False) -> None:
         self.value = np.array(value, dtype=np.int64)
         self.classes = np.empty((len(value), 0), dtype=np.int64)
         self.seat = np.full((len(value), 2), -1, dtype=np.int64)
         self.attributes = (Attribute(np.arange(6)),)
-        self.enough = enough
+        self.enough, self.local = enough, local
 
     def join(self, value: list[int]) -> list[int]:
         """Add people, and return their numbers."""
@@ -64,7 +64,9 @@ class Register:
         past = Past(self.classes, self.value, self.seat, rows, self.attributes)
         table = table_of([float(7 * one % 90) for one in here], self.value[rows])
         points = z_scored(table)
-        made = sticky(past, table, points, self.enough, 10, in_tens, as_they_are, no_progress, revised)
+        made = sticky(
+            past, table, points, self.enough, 10, in_tens, as_they_are, no_progress, revised, local=self.local
+        )
         now = np.full(len(self.value), ABSENT, dtype=np.int64)
         now[rows] = made.labels
         self.classes = np.column_stack([self.classes, now])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,6 +82,13 @@ def numbers_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolic
     if not finite:
         raise CannotTell(f"the numeric attribute '{attribute}' has a value that is not a finite number")
     return np.array([np.nan if v == label else float(v) for v in classes.sensitive_values[attribute]])
+
+
+def decimals_of(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> list[Decimal | None]:
+    """Return the same numbers with all their digits, None for the missing one; raises as the former."""
+    numbers = numbers_of(classes, attribute, policy)
+    texts = classes.sensitive_values[attribute]
+    return [None if np.isnan(n) else Decimal(text) for n, text in zip(numbers, texts, strict=True)]
 
 
 def check_model(

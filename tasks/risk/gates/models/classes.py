@@ -11,7 +11,7 @@ from release_store.records import EquivalenceClasses, GateResult
 from tasks.privacy import ranges
 from tasks.privacy.diversity import entropy
 from tasks.risk.evidence import Evidence
-from tasks.risk.gates.models.checks import at_least, at_most, numbers_of, sensitive_counts
+from tasks.risk.gates.models.checks import at_least, at_most, decimals_of, numbers_of, sensitive_counts
 from tasks.types import FloatArray
 
 
@@ -33,7 +33,7 @@ def spreads(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) 
     """
     if policy.roles.sensitive[attribute].type == "categorical":
         return np.asarray((classes.counts[attribute] > 0).sum(axis=1), dtype=np.float64)
-    return ranges.ranges(classes.counts[attribute], numbers_of(classes, attribute, policy))
+    return ranges.exact_ranges(classes.counts[attribute], decimals_of(classes, attribute, policy))
 
 
 def relative_ranges(classes: EquivalenceClasses, attribute: str, policy: ReleasePolicy) -> FloatArray:
@@ -41,7 +41,8 @@ def relative_ranges(classes: EquivalenceClasses, attribute: str, policy: Release
 
     A class without a number has a range of 0. Raises CannotTell where a value is no finite number.
     """
-    return ranges.relative_ranges(classes.counts[attribute], numbers_of(classes, attribute, policy))
+    counts, numbers = classes.counts[attribute], numbers_of(classes, attribute, policy)
+    return ranges.relative_ranges(counts, numbers, spreads(classes, attribute, policy))
 
 
 def limits_of(evidence: Evidence, field: str) -> dict[str, float]:

@@ -1,0 +1,1 @@
+"""Ten series of untidy tables, three periods each, about people who do not exist."""

@@ -1,0 +1,85 @@
+"""What a run would accept although it protects nobody: a key of no people, and limits that limit nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.model import ReleasePolicy
+from policy.privacy_models import OF_ONE_ATTRIBUTE
+from services.checking.findings import Finding
+from services.checking.model import CellsOfTable
+from services.drafting.several_rows import ABOUT_PEOPLE, several_rows
+from services.drafting.words import words_of
+from tasks.history.following import follows_people
+from tasks.intake.cell_table import TABLE, Cells
+from tasks.validation.whole_table import units_of
+
+ONE_ROW_HINT = (
+    "For a release every period, publish one row a person by source.query; or let each be assessed by itself "
+    "(gates.person.compare: false and gates.worlds.unfollowed: accept)."
+)
+
+
+def doubt_findings(cells: Cells, policy: ReleasePolicy) -> list[Finding]:
+    """Return warnings; the table must have the roles' columns. O(n) for each column about people."""
+    return [*_key(cells, policy), *_several_periods(policy), *_limits(policy), *_models(cells, policy)]
+
+
+def _key(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
+    key = policy.roles.key
+    if key is None or policy.rows != "several":
+        return
+    found = several_rows(cells.all, TABLE, key, policy.roles.columns_read())
+    if found.contradicts(about_people=bool(words_of(key) & ABOUT_PEOPLE)):
+        said = f"is the key, but no person's: {found.said}"
+        hint = (
+            "k would count these values: name the column of people in roles.key, or leave key and rows out."
+        )
+        yield Finding(cells.where, f"column '{key}'", said, hint, None)
+
+
+def _several_periods(policy: ReleasePolicy) -> Iterator[Finding]:
+    """Yield a warning where a second release with people of the first could not be judged."""
+    if policy.rows == "several" and follows_people(policy) and policy.population != "independent":
+        said = "several lets no second release with the same people pass: two gates cannot tell"
+        yield Finding("rows", "", said, ONE_ROW_HINT, None)
+
+
+def _limits(policy: ReleasePolicy) -> Iterator[Finding]:
+    """Yield a warning for each attribute with p_max 1 and no model in its place."""
+    models = policy.gates.models
+    for name, attribute in policy.roles.sensitive.items():
+        own = policy.privacy.of(name)
+        if own.p_max < 1 or own.h_min > 0 or models.lkc is not None or models.added:
+            continue
+        if any(getattr(models.of(name), model) is not None for model in OF_ONE_ATTRIBUTE):
+            continue
+        whole = attribute.type == "categorical" and own.e <= 1
+        who = "everybody" if whole else "all but a few"
+        place, e = policy.privacy.place(name, "p_max"), policy.privacy.place(name, "e")
+        field = f"{place} and {e}" if whole else place
+        hint = "Set p_max under 1, as `releasegate draft` does, or a model in gates.models."
+        yield Finding(
+            field, "", f"limits nothing: {who} of a class may have the same value of '{name}'", hint, None
+        )
+
+
+def _models(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
+    """Yield a warning for each t and beta that no class of this table can miss."""
+    if units_of(policy)[0] is not None:  # a person may have several values
+        return
+    table = CellsOfTable(cells, policy)
+    for name in policy.roles.sensitive:
+        models = policy.gates.models.of(name)
+        if models.t_closeness is None and models.beta_likeness is None:
+            continue
+        rarest = float(table.counts(name, None, None).min(initial=cells.rows)) / cells.rows
+        # A class of the rarest value alone is the farthest from the table.
+        for field, limit, most in (
+            ("t_closeness", models.t_closeness, 1 - rarest),
+            ("beta_likeness", models.beta_likeness, 1 / rarest - 1),
+        ):
+            if limit is not None and limit.max >= most - 1e-12:
+                said = f"({limit.max:g}) limits nothing: no class of '{name}' can be over {most:.3g}"
+                hint = "Set a smaller one."
+                yield Finding(f"{policy.gates.models.place(name, field)}.max", "", said, hint, None)

@@ -1,0 +1,84 @@
+"""People that would be taken for others: keys in another form, and people with several rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from policy.errors import InputError, ReleaseGateError
+from policy.model import ReleasePolicy
+from policy.text import number_of
+from release_store.canonical_keys import canonical_key
+from release_store.db.connection import DATABASE
+from release_store.person_key import hashed_people, person_key
+from services.checking.findings import Finding, finding_of
+from tasks.history.following import follows_people
+from tasks.intake.cell_table import TABLE, Cells
+from tasks.intake.repeated_people import repeated_people
+from tasks.sql import identifier
+
+OTHER_FORM = "another form (zeros, case, blanks, `.0`, cut digits)"
+FEW = 0.5  # of the last release's people; below it, keys may have changed
+_CHANGED = "Check that keys did not change; gates.person.followed sets the least share."
+_OTHERS = "Set population: overlapping, or correct the table."
+_HINT = "Write keys as before, or set gates.person.other_forms: accept if they are different people."
+
+
+def people_findings(cells: Cells, policy: ReleasePolicy, store: Path) -> list[Finding]:
+    """Return warnings about keys in another form, and of keys few of which are known. O(n) hashes.
+
+    Those of earlier releases are looked at if `store` is one and the key of its people is at hand.
+    """
+    column = policy.roles.key
+    if column is None or not cells.has(column) or not follows_people(policy):
+        return []
+    name = identifier(column)
+    keys = [key for (key,) in cells.all(f"SELECT DISTINCT {name} FROM {TABLE} WHERE {name} IS NOT NULL")]
+    alike = len(keys) - len({canonical_key(key) for key in keys})
+    said = [(f"{number_of(alike, 'key is', 'keys are')} another key in {OTHER_FORM}", _HINT)] * bool(alike)
+    try:
+        said += _beside_earlier(keys, column, policy, store)
+    except ReleaseGateError as error:
+        return [finding_of(error)]
+    if policy.gates.person.other_forms == "accept":
+        said = [(text, hint) for text, hint in said if hint != _HINT]
+    return [Finding(cells.where, f"column '{column}'", text, hint, None) for text, hint in said]
+
+
+def _beside_earlier(
+    keys: list[str], column: str, policy: ReleasePolicy, root: Path
+) -> Iterator[tuple[str, str]]:
+    """Yield what is to be said of keys beside earlier releases, and what helps."""
+    if not (root / DATABASE).exists() or (key := person_key(root)) is None:
+        return
+    from release_store.store import ReleaseStore  # and what follows: both take long to import
+    from tasks.history.persons import joinable, known_by_another_key, shares_followed
+
+    own = hashed_people(key, column, ((one, 0) for one in keys))
+    earlier = joinable(own.fingerprint, ReleaseStore.open(root).earlier_people(policy.series))
+    if (known := known_by_another_key(own, earlier)) > 0:
+        people = number_of(known, "new person has", "new people have")
+        yield f"{people} the key of somebody in an earlier release in {OTHER_FORM}", _HINT
+    last = [one for one in earlier[-1:] if one is not None]
+    shares = shares_followed([*last, own])
+    share = min(shares, default=1.0)
+    if policy.population == "independent":
+        if shares and share > 0:
+            yield (
+                f"{share:.0%} of the people of the last release are in it, and `population` is independent",
+                _OTHERS,
+            )
+    elif share < FEW:
+        yield (
+            f"only {share:.0%} of the people of the last release are in it: the others count as gone",
+            _CHANGED,
+        )
+
+
+def repeated_findings(cells: Cells, policy: ReleasePolicy) -> list[Finding]:
+    """Return what a run refuses, or warns of: people with several rows."""
+    names = [name for name in cells.names if name not in (policy.roles.key, policy.roles.household)]
+    found = repeated_people(cells.connection, TABLE, names, policy)
+    return [
+        Finding(cells.where, "", str(one), one.hint, InputError if one.certain else None) for one in found
+    ]

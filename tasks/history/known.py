@@ -1,0 +1,327 @@
+"""Whom one known value unlocks: who has too few possible values left once one other person's are known.
+
+Everybody who is in a table knows a true value, their own. A world that shows that q may have another value
+protects q from a reader who knows p only if p keeps the own values in it, or if another world does. So each
+such world is kept with the people without whom it is none: for members of one cohort the only one with the
+other value, for an exchange along a cycle those who are on every such cycle (the bridges of a graph), for
+other worlds everybody in it, and for a signature all of its two positions.
+
+What is told is an upper bound: worlds that were not found may protect more people.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from tasks.history.attribute import Attribute, least_values
+from tasks.history.cohorts import Cohorts, cohorts_of, published_of, values_shared, world_of
+from tasks.history.exchange import arcs_on_cycles, divisions
+from tasks.history.kept import Kept
+from tasks.history.numbering import number_codes
+from tasks.history.signatures import NONE, balanced
+from tasks.history.worlds import distinct_values
+from tasks.types import BoolArray, IntArray
+
+VISITS = 20_000_000  # nodes of graphs that are looked at, after which cycles are no longer looked for
+
+
+@dataclass(frozen=True)
+class Unlocked:
+    """What one person's known values unlock, by the worlds that were found.
+
+    `people` (p,): of how many others at most each person's values leave fewer than are asked for; `alone`
+    (p,): whose protection names no single other person; `open` (p,): who has too few by these worlds,
+    whoever is known. `spent` if a limit ended the search.
+    """
+
+    people: IntArray
+    alone: BoolArray
+    open: BoolArray
+    spent: bool
+
+
+def unlocked_by_one(
+    classes: IntArray,
+    value: IntArray,
+    attributes: tuple[Attribute, ...],
+    enough: int,
+    person: IntArray,
+    seat: IntArray | None = None,
+    kept: Kept | None = None,
+    visits: int = VISITS,
+) -> Unlocked:
+    """Return how many other people the values of each person unlock at most.
+
+    Shapes as those of `possible_values`; `person` (n,) numbers the people, who may be several subjects.
+    Linear in the rows but for whom cohorts do not protect from everybody: for these it grows with the graphs
+    of exchanges, up to `visits`.
+    """
+    search = _Search(classes, value, attributes, enough, person, visits)
+    search.ask_cohorts()
+    if kept is not None:
+        search.ask_worlds(kept)
+    search.ask_exchanges()
+    return search.counted(np.full((len(value), 2), NONE) if seat is None else seat)
+
+
+@dataclass
+class _Options:
+    """The other tuples that a kind of subjects may have: without whom one is lost, and who is in its world.
+
+    Both name kinds; knowing one member of them is enough.
+    """
+
+    needed: dict[int, frozenset[int]] = field(default_factory=dict)
+    used: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def add(self, value: int, needed: frozenset[int], used: frozenset[int]) -> None:
+        """Add a world in which the kind has a value: only who is needed by all worlds with it is needed."""
+        self.needed[value] = needed & self.needed.get(value, needed)
+        self.used[value] = min(used, self.used.get(value, used), key=len)
+
+    @property
+    def single(self) -> frozenset[int]:
+        """Who is needed by any."""
+        return frozenset().union(*self.needed.values())
+
+
+class _Search:
+    """The kinds of subjects, who share cohort and tuple, and what they may have in which worlds."""
+
+    def __init__(
+        self,
+        classes: IntArray,
+        value: IntArray,
+        attributes: tuple[Attribute, ...],
+        enough: int,
+        person: IntArray,
+        visits: int,
+    ) -> None:
+        self.cohorts: Cohorts = cohorts_of(classes)
+        self.classes, self.value, self.person = classes, value, person
+        self.attributes, self.least = attributes, least_values(attributes, enough)
+        self.n_values = int(value.max(initial=-1)) + 1
+        codes, self.kind = np.unique(self.cohorts.number * self.n_values + value, return_inverse=True)
+        self.kind = self.kind.reshape(-1)
+        self.cohort, self.tuple = codes // self.n_values, codes % self.n_values
+        self.size = np.bincount(self.kind, minlength=len(codes))
+        self.options: dict[int, _Options] = {}
+        self.left = visits
+        self.spent = False
+        self._enough: dict[frozenset[int], bool] = {}
+
+    def is_enough(self, tuples: frozenset[int]) -> bool:
+        """Tell whether tuples leave enough values of each attribute."""
+        found = self._enough.get(tuples)
+        if found is None:
+            counted = distinct_values(np.array(sorted(tuples), dtype=np.int64), self.attributes)
+            found = self._enough[tuples] = bool((counted >= self.least).all())
+        return found
+
+    def is_short(self, kind: int, known: frozenset[int] = frozenset(), *, several: bool = False) -> bool:
+        """Tell whether a kind has too few values if a member of each of the `known` kinds is known.
+
+        If they are `several` subjects of one person, every world with one of them counts as lost.
+        """
+        options = self.options[kind]
+        lost = options.used if several else options.needed
+        return not self.is_enough(
+            frozenset([int(self.tuple[kind]), *(one for one, by in lost.items() if not by & known)])
+        )
+
+    def is_open(self, kind: int) -> bool:
+        """Tell whether somebody's values can leave too few to a kind, by the worlds so far."""
+        return self.is_short(kind) or any(
+            self.is_short(kind, frozenset([one])) for one in self.options[kind].single
+        )
+
+    def ask_cohorts(self) -> None:
+        """Note for all kinds what the other members of their cohort have, unless these are plenty."""
+        ends = np.searchsorted(self.cohort, np.arange(len(self.cohorts.size) + 1)).tolist()
+        for start, end in pairwise(ends):
+            needed = {
+                int(self.tuple[one]): frozenset([one] if self.size[one] == 1 else [])
+                for one in range(start, end)
+            }
+            if all(self.is_enough(frozenset(needed) - {lost}) for lost in needed):
+                continue
+            for one in range(start, end):
+                own = int(self.tuple[one])
+                others = {other: by for other, by in needed.items() if other != own}
+                options = _Options(dict(others), dict(others))
+                self.options[one] = options
+                if not self.is_open(one):
+                    del self.options[one]
+
+    def ask_worlds(self, kept: Kept) -> None:
+        """Note what the kinds have in worlds that hold, with those of whom all members change in them."""
+        kept = kept.that_hold(self.cohorts, self.value)
+        ends = np.searchsorted(kept.world, np.arange(int(kept.world.max(initial=-1)) + 2)).tolist()
+        for start, end in pairwise(ends):
+            kinds = self.kind[kept.subject[start:end]]
+            numbers, n = np.unique(kinds, return_counts=True)
+            all_of = frozenset(numbers[n == self.size[numbers]].tolist())
+            for kind, taken in zip(kinds.tolist(), kept.value[start:end].tolist(), strict=True):
+                if kind in self.options:
+                    others = all_of - ({kind} if self.size[kind] == 1 else set())
+                    self.options[kind].add(taken, others, others)
+
+    def ask_exchanges(self) -> None:
+        """Note what exchanges along cycles give to the kinds that are open, most frequent pairs first."""
+        world = world_of(self.cohorts, self.value, self.n_values)
+        shared = values_shared(self.cohorts, published_of(self.cohorts, world))
+        often = np.bincount(self.value, minlength=self.n_values)
+        asked: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for kind in [kind for kind in self.options if self.is_open(kind)]:
+            own = int(self.tuple[kind])
+            for other in shared[[int(self.cohort[kind])]].indices.tolist():
+                if other != own:
+                    pair = (min(own, other), max(own, other))
+                    asked.setdefault(pair, []).append((kind, other))
+        sides = divisions(self.cohorts)
+        for pair in sorted(asked, key=lambda pair: -int(often[list(pair)].sum())):
+            for side in sides:
+                waiting = [(kind, other) for kind, other in asked[pair] if self.is_open(kind)]
+                if waiting:
+                    self._exchange(pair, side, waiting)
+
+    def _exchange(
+        self, pair: tuple[int, int], side: tuple[IntArray, IntArray], waiting: Sequence[tuple[int, int]]
+    ) -> None:
+        kinds = np.flatnonzero(np.isin(self.tuple, pair))
+        forth = self.tuple[kinds] == pair[0]
+        ends = [each[self.cohort[kinds]] for each in side]
+        tail, head = np.where(forth, ends[0], ends[1]), np.where(forth, ends[1], ends[0])
+        n_nodes, both = number_codes(np.concatenate([tail, head]), int(max(tail.max(), head.max())) + 1)
+        tail, head = np.split(both, 2)
+        cyclic = arcs_on_cycles(tail, head, n_nodes)
+        arcs: dict[int, list[tuple[int, int]]] = {}
+        at: dict[int, tuple[int, int]] = {}
+        for kind, start, end in zip(
+            kinds[cyclic].tolist(), tail[cyclic].tolist(), head[cyclic].tolist(), strict=True
+        ):
+            arcs.setdefault(start, []).append((end, kind))
+            at[kind] = start, end
+        for kind, other in waiting:
+            if kind not in at:
+                continue
+            if self.left <= 0:
+                self.spent = True
+                return
+            start, end = at[kind]
+            path, bridges, visited = _bridges(arcs, end, start, self.size)
+            self.left -= visited
+            single = frozenset(one for one in path if self.size[one] == 1)
+            self.options[kind].add(other, frozenset(bridges), single)
+
+    def counted(self, seat: IntArray) -> Unlocked:
+        """Return what each person unlocks; signatures are looked at for those whom nothing else protects."""
+        n_people = int(self.person.max(initial=-1)) + 1
+        several = np.bincount(self.person, minlength=n_people) > 1
+        short = {kind for kind in self.options if self.is_short(kind)}
+        people, open_ = _by_signatures(self, seat, np.isin(self.kind, list(short)), several)
+        by_kind, hanging = np.zeros(len(self.size), dtype=np.int64), set(short)
+        used: dict[int, list[int]] = {}
+        for kind in set(self.options) - short:
+            for one in self.options[kind].single:
+                if self.is_short(kind, frozenset([one])):
+                    by_kind[one] += self.size[kind] - (one == kind)
+                    hanging.add(kind)
+            for one in frozenset().union(*self.options[kind].used.values()):
+                used.setdefault(one, []).append(kind)
+        once = ~several[self.person]
+        people[self.person[once]] += by_kind[self.kind[once]]
+        for person, kinds in self._of_several(several):
+            affected = {kind for one in kinds for kind in used.get(one, ())} - kinds
+            lost = [kind for kind in affected if self.is_short(kind, kinds, several=True)]
+            people[person] += int(self.size[lost].sum())
+        alone = np.ones(n_people, dtype=bool)
+        alone[self.person[np.isin(self.kind, list(hanging))]] = False
+        return Unlocked(people + int(open_.sum()) - open_, alone, open_, self.spent)
+
+    def _of_several(self, several: BoolArray) -> Iterator[tuple[int, frozenset[int]]]:
+        """Yield each person who is several subjects, with their kinds."""
+        found: dict[int, set[int]] = {}
+        for subject in np.flatnonzero(several[self.person]).tolist():
+            found.setdefault(int(self.person[subject]), set()).add(int(self.kind[subject]))
+        for person, kinds in found.items():
+            yield person, frozenset(kinds)
+
+
+def _bridges(
+    arcs: Mapping[int, Sequence[tuple[int, int]]], start: int, end: int, size: IntArray
+) -> tuple[list[int], list[int], int]:
+    """Return the kinds on a shortest path, those of one member on every path, and how much was visited.
+
+    There is a path. O(arcs).
+    """
+    came: dict[int, tuple[int, int]] = {start: (start, NONE)}
+    queue = deque([start])
+    while end not in came:
+        node = queue.popleft()
+        for other, kind in arcs.get(node, ()):
+            if other not in came:
+                came[other] = node, kind
+                queue.append(other)
+    nodes, path = [end], []
+    while nodes[-1] != start:
+        before, kind = came[nodes[-1]]
+        nodes.append(before)
+        path.append(kind)
+    nodes.reverse()
+    path.reverse()
+    index = {node: place for place, node in enumerate(nodes)}
+    seen, stack, reached, bridges = {start}, [start], 0, []
+    while reached < len(path):
+        if not stack:
+            bridges.append(path[reached])
+            reached += 1
+            stack.append(nodes[reached])
+            seen.add(nodes[reached])
+        node = stack.pop()
+        for other, kind in arcs.get(node, ()):
+            place = index.get(node, NONE)
+            own = place != NONE and place < len(path) and path[place] == kind and nodes[place + 1] == other
+            if (own and size[kind] == 1) or other in seen:
+                continue
+            seen.add(other)
+            stack.append(other)
+            for place in range(reached + 1, index.get(other, NONE) + 1):
+                reached = place
+                if nodes[place] not in seen:
+                    seen.add(nodes[place])
+                    stack.append(nodes[place])
+    return path, bridges, len(came) + len(seen)
+
+
+def _by_signatures(
+    search: _Search, seat: IntArray, short: BoolArray, several: BoolArray
+) -> tuple[IntArray, BoolArray]:
+    """Return how many of the `short` subjects (n,) each person unlocks by the signatures that are balanced.
+
+    And the people whom no signature protects. Whoever is `several` (p,) subjects unlocks whole signatures.
+    """
+    held = balanced(search.classes, search.value, seat)
+    people, open_ = np.zeros(len(several), dtype=np.int64), np.zeros(len(several), dtype=bool)
+    open_[search.person[short & ~held]] = True
+    for signature in np.unique(seat[held, 0]).tolist():
+        of = held & (seat[:, 0] == signature)
+        person, position, is_short = search.person[of], seat[of, 1], short[of]
+        tuples = dict(zip(position.tolist(), search.value[of].tolist(), strict=True))
+        if not search.is_enough(frozenset(tuples.values())):
+            open_[person[is_short]] = True
+            continue
+        for known, own in tuples.items():
+            rest = frozenset(other for one, other in tuples.items() if one != known)
+            lost = is_short & (position != known) & (not search.is_enough(rest))
+            lost |= is_short & (position == known) & (not search.is_enough(frozenset([own])))
+            here = position == known
+            people[person[here]] += int(lost.sum()) - lost[here]
+        whole = several[person]
+        people[np.unique(person[whole])] += int(is_short.sum())
+    return people, open_

@@ -1,0 +1,105 @@
+"""Keys that other programs rewrote have one canonical form; keys of different people keep theirs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from release_store.canonical_keys import canonical_key, cut_forms
+from release_store.person_key import hashed_people
+
+
+@pytest.mark.parametrize(
+    ("key", "others"),
+    [
+        (
+            "00417",
+            (
+                "417",
+                " 417",
+                "417.0",
+                "417.00",
+                "'00417",
+                "000417",
+                "\uff14\uff11\uff17",
+                "4\u200b17",
+                "\ufeff417",
+            ),
+        ),
+        (
+            "NHS-0042-x",
+            (
+                "nhs-42-X",
+                "NHS 42 x",
+                "nhs42x",
+                "\uff2e\uff28\uff33-0042-x",
+                "NHS\u20130042\u2013x",
+                "nhs\u00ad-42-x",
+            ),
+        ),
+        ("123456", ("1.23456E+05", "1.23456e5", "+123456", "123,456", "0123456.", "123456,0")),
+        ("200000", ("2E+05", "2.0E+05", "\u0660\u0660\u0662\u0660\u0660\u0660\u0660\u0660", "200,000")),
+        ("AB-000-011", ("AB000011", "ab 000 011")),
+        ("012-045-0678", ("0120450678", "120450678", "012 045 0678")),
+        ("0e8400b1-09b0-01d4-a716-000000440000", ("0E8400B109B001D4A716000000440000",)),
+        ("Ren\u00e9", ("rene\u0301", "REN\u00c9")),
+        ("123-45-6789", ("123456789", "123 45 6789")),
+        ("123.5", ("123.50", "0123.500", " 123.5")),
+    ],
+)
+def test_spellings_of_one_key_have_one_form(key: str, others: tuple[str, ...]) -> None:
+    assert {canonical_key(one) for one in (key, *others)} == {canonical_key(key)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("417", "4170"),
+        ("1-01", "10-1"),
+        ("1.5", "1.6"),
+        ("0", "00x"),
+        ("12e5", "1200000"),
+        ("a1", "b1"),
+        ("-", "--"),
+        ("10", "1"),
+        ("1,000", "10"),
+        ("1,023", "123"),
+        ("1.05", "1.5"),
+        ("1.5", "1.05"),
+        ("1.10.20", "1.10.2"),
+    ],
+)
+def test_other_keys_have_others(one: str, other: str) -> None:
+    assert canonical_key(one) != canonical_key(other)
+
+
+@given(st.text(min_size=1))
+def test_the_form_of_a_form_is_itself(key: str) -> None:
+    form = canonical_key(key)
+    assert form
+    assert canonical_key(canonical_key(form)) == canonical_key(form)
+
+
+@given(st.integers(0, 10**12), st.integers(1, 20))
+def test_zeros_in_front_do_not_count(number: int, width: int) -> None:
+    assert canonical_key(str(number).zfill(width)) == str(number)
+
+
+def test_only_forms_that_differ_are_hashed() -> None:
+    people = hashed_people(b"k" * 32, "person", [("7", 0), ("007", 1), ("x", 2)])
+    seven, x = (hashed_people(b"k" * 32, "person", [(one, 0)]).hashes[0] for one in ("7", "x"))
+    forms = dict(zip(people.hashes, people.canonical, strict=True))
+    assert forms.pop(seven) is None
+    assert forms.pop(x) is None
+    assert [*forms.values()] == [seven]
+    assert hashed_people(b"k" * 32, "person", [("7", 0), ("8", 1)]).canonical == ()
+
+
+def test_long_numbers_are_cut_if_all_end_in_zeros() -> None:
+    cut = [f"12345678901234{i}0" for i in range(5)]
+    assert cut_forms(cut) == (["12345678901234~16"] * 5, True)
+    assert cut_forms([*cut, "123"])[0][-1] is None
+    assert cut_forms([*cut, "1234567890123456"])[1] is False
+    assert cut_forms(cut[1:])[0] == [None] * 4  # too few to tell
+    assert cut_forms(["7", "x"])[0] == [None] * 2
