@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from math import sqrt
 
 _ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")
 _LONG = 8  # letters and digits, from which on marks between groups of them are left out before zeros are
@@ -15,6 +17,8 @@ _POWER = re.compile(r"[+-]?\d+(\.\d+e\+?|e\+)\d{1,2}")
 
 _HELD_DIGITS = 15  # of a number, by spreadsheets; the last one may be rounded
 _SEVERAL = 5  # of honest numbers with more digits, hardly all end in a zero
+_HELD_BITS, _UNLIKELY_BITS = 53, 30  # of a double; 2^-30 is the chance of numbers that happen to be doubles
+_DEVIATIONS = 6  # standard ones
 
 
 def canonical_key(key: str) -> str:
@@ -41,14 +45,37 @@ def canonical_key(key: str) -> str:
     return _ZEROS.sub("", bare) or key
 
 
-def cut_forms(forms: Sequence[str]) -> tuple[list[str | None], bool]:
-    """Return what is left of long numbers among canonical forms after a spreadsheet cut them, else None.
+def cut_forms(forms: Sequence[str]) -> list[tuple[str, bool] | None]:
+    """Return what long numbers among canonical forms leave after a program cut them, and whether they were.
 
-    And whether these were cut: all have zeros where a spreadsheet holds no digit. Of few, nobody can tell.
-    O(length).
+    A spreadsheet leaves zeros behind 15 digits, and a double less than all numbers over 2^53: numbers that
+    have come through are cut if they are more than by chance. Those that end in zeros may be some of all,
+    if the others end in every other digit. None: no long number, or too few to tell. O(length).
     """
-    long = [form for form in forms if len(form) > _HELD_DIGITS and form.isascii() and form.isdigit()]
-    cut = all(not form[_HELD_DIGITS:].strip("0") for form in long)
-    told = {*long} if not cut or len(long) >= _SEVERAL else set()
-    left = [f"{form[: _HELD_DIGITS - 1]}~{len(form)}" if form in told else None for form in forms]
-    return left, cut
+    long = {form for form in forms if len(form) > _HELD_DIGITS and form.isascii() and form.isdigit()}
+    in_zeros = {form for form in long if not form[_HELD_DIGITS:].strip("0")}
+    doubles = {form for form in long if len(form) < 300 and int(form) in _as_doubles(form)}
+    by_chance = sum(max(0, int(form).bit_length() - _HELD_BITS - 1) for form in doubles)
+    if len(in_zeros) >= _SEVERAL and (in_zeros == long or _of_all(in_zeros, long)):
+        cut = in_zeros
+    else:
+        cut = long if doubles == long and by_chance >= _UNLIKELY_BITS else set()
+    told = long if cut or len(long) >= _SEVERAL else set()
+    return [
+        (f"{form[: _HELD_DIGITS - 1]}~{len(form)}", form in cut) if form in told else None for form in forms
+    ]
+
+
+def _as_doubles(form: str) -> tuple[int, int]:
+    """Return what a program writes that read digits as a double: its number, or its shortest digits."""
+    number = float(form)
+    return int(number), int(Decimal(repr(number)))
+
+
+def _of_all(in_zeros: set[str], long: set[str]) -> bool:
+    """Tell whether numbers that end in zeros are more than by chance, of numbers that end in any digit."""
+    last = Counter(form[-1] for form in long - in_zeros)
+    least = (len(long) - len(in_zeros)) / 30
+    chance = sum(0.1 ** (len(form) - _HELD_DIGITS) for form in long)
+    many = len(in_zeros) > chance + _DEVIATIONS * sqrt(chance)
+    return many and all(last[digit] > least for digit in "123456789")

@@ -112,14 +112,14 @@ def hashed_rows(
 def _other_forms(keyed: HMAC, keys: Sequence[str], hashes: Sequence[str]) -> tuple[str | None, ...]:
     """Return the hash of each key's canonical form; None for a key that has this form itself.
 
-    Of a long number it is the hash of what a spreadsheet leaves of it, by XOR with the key's own and, where
-    all are cut, with `CUT`: so a whole key and a cut one can be told to be alike, and two whole ones cannot.
+    Of a long number it is the hash of what a program that cuts it leaves, by XOR with the key's own and,
+    where it was cut, with `CUT`: so a whole key and a cut one can be told to be alike, two whole ones cannot.
     """
     forms = [canonical_key(key) for key in keys]
-    left, cut = cut_forms(forms)
     found: list[str | None] = []
-    for key, own, form, rest in zip(keys, hashes, forms, left, strict=True):
-        if rest is not None and (cut or form == key):
+    for key, own, form, left in zip(keys, hashes, forms, cut_forms(forms), strict=True):
+        if left is not None and (left[1] or form == key):
+            rest, cut = left
             mixed = int(own, 16) ^ int(_person_hash(keyed, rest).hex(), 16) ^ (CUT if cut else 0)
             found.append(f"{mixed:064x}")
         else:

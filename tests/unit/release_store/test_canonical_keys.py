@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from release_store.canonical_keys import canonical_key, cut_forms
 from release_store.person_key import hashed_people
+from tasks.history.persons import known_by_another_key
 
 
 @pytest.mark.parametrize(
@@ -96,10 +100,42 @@ def test_only_forms_that_differ_are_hashed() -> None:
     assert hashed_people(b"k" * 32, "person", [("7", 0), ("8", 1)]).canonical == ()
 
 
+def cut(forms: list[str]) -> list[str]:
+    return [form for form, one in zip(forms, cut_forms(forms), strict=True) if one is not None and one[1]]
+
+
 def test_long_numbers_are_cut_if_all_end_in_zeros() -> None:
-    cut = [f"12345678901234{i}0" for i in range(5)]
-    assert cut_forms(cut) == (["12345678901234~16"] * 5, True)
-    assert cut_forms([*cut, "123"])[0][-1] is None
-    assert cut_forms([*cut, "1234567890123456"])[1] is False
-    assert cut_forms(cut[1:])[0] == [None] * 4  # too few to tell
-    assert cut_forms(["7", "x"])[0] == [None] * 2
+    zeros = [f"12345678901234{i}0" for i in range(5)]
+    assert cut_forms(zeros) == [("12345678901234~16", True)] * 5
+    assert cut_forms([*zeros, "123"])[-1] is None
+    assert cut([*zeros, "1234567890123456"]) == []
+    assert cut_forms(zeros[1:]) == [None] * 4  # too few to tell
+    assert cut_forms(["7", "x"]) == [None] * 2
+
+
+def test_some_of_all_are_cut_if_more_end_in_zeros_than_by_chance() -> None:
+    numbers = [1234567890123456 + 37 * i for i in range(200)]
+    some = [f"{number // 10}0" if i % 4 == 0 else str(number) for i, number in enumerate(numbers)]
+    assert cut([str(number) for number in numbers]) == []
+    assert cut(some) == [one for one in some if one.endswith("0")]
+
+
+@pytest.mark.parametrize("step", [2, 4, 5, 20, 25])
+def test_a_series_of_numbers_in_steps_is_not_cut_in_part(step: int) -> None:
+    numbers = [str(4234567890123455 + step * i) for i in range(200)]
+    assert cut(numbers) in ([], numbers)
+
+
+@pytest.mark.parametrize(
+    "written", [lambda key: str(int(float(key))), lambda key: str(int(Decimal(repr(float(key)))))]
+)
+def test_numbers_that_came_through_doubles_are_cut(written: Callable[[str], str]) -> None:
+    whole = [str(52345678901234567 + 37 * i) for i in range(60)]
+    assert cut(whole) == []
+    came = [written(key) for key in whole]
+    assert cut(came) == came
+    own, earlier = (hashed_people(b"k" * 32, "person", [(key, 0) for key in keys]) for keys in (came, whole))
+    new = len({*came} - {*whole})
+    assert new > 40
+    assert new - 3 <= known_by_another_key(own, [earlier]) <= new
+    assert new - 3 <= known_by_another_key(earlier, [own]) <= len(whole)
