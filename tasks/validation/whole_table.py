@@ -23,8 +23,8 @@ from tasks.validation.feasible_models import FIELD, added_missed, largest_k, mod
 
 LEAST_COMBINATIONS = 30  # whose numbers of rows have a common divisor once in 2^30 by chance
 REPEATS_HINT = (
-    "Name who they are of as roles.key, and set rows: several to count people; or, if they are of different "
-    "people, set expectations.repeats: accepted."
+    "Name the column that says whose they are as roles.key, and set rows: several to count people; or, if they "
+    "are of different people, set expectations.repeats: accepted."
 )
 
 
@@ -103,10 +103,9 @@ def shortfalls(table: WholeTable, policy: ReleasePolicy) -> list[Shortfall]:
 def _repeated(table: WholeTable, policy: ReleasePolicy) -> str:
     """Say that people may have several rows each: so many with every combination of quasi-identifiers.
 
-    Not where a key tells people apart.
+    A key says nothing to the contrary: it may number the rows.
     """
-    known = policy.rows != "one_per_person" or policy.roles.key is not None
-    if known or policy.expectations.repeats == "accepted":
+    if policy.rows != "one_per_person" or policy.expectations.repeats == "accepted":
         return ""
     sizes = table.combinations()
     each = int(np.gcd.reduce(sizes)) if len(sizes) >= LEAST_COMBINATIONS else 1

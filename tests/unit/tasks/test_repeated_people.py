@@ -256,3 +256,13 @@ def test_equal_numbers_of_rows_are_found_without_any_column(tmp_path: Path) -> N
     assert _said(table(60, (1, 9))[names], policy, tmp_path) == []
     accepted = small_policy(QI, ILL, privacy={"k": 2}, expectations={"repeats": "accepted"})
     assert _said(table(60, (12, 12))[names], accepted, tmp_path) == []
+
+
+def test_a_key_that_numbers_the_rows_tells_nobody_apart(tmp_path: Path) -> None:
+    towns = {"town": {"type": "categorical", "values": [f"t{i}" for i in range(40)]}}
+    policy = small_policy(QI | towns, ILL, roles={"key": "visit"}, privacy={"k": 2})
+    rows = table(60, (4, 4)).drop(columns=["age", "claim", "office"])
+    rows = rows.assign(age=40, town="t" + (rows["token"].str[1:].astype(int) // 17 % 40).astype(str))
+    rows = rows.assign(visit=range(len(rows))).drop(columns="token")
+    (said,) = _said(rows, policy, tmp_path)
+    assert "combinations of quasi-identifiers is in 4 rows, or a multiple of it" in said
