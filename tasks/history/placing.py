@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial import cKDTree
 
 from tasks.history.extent import Extent
+from tasks.history.signatures import TOGETHER
 from tasks.types import FloatArray, IntArray, PreparedTable, Progress
 
 AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
@@ -44,19 +46,28 @@ def placed(
     AT_ONCE) for costs, and pools x (m + groups) for cells.
     """
     labels = np.full(len(seat), -1, dtype=np.int64)
-    firsts, others = _nearest_to_middles(seat, points) if local else _firsts(seat, value)
+    unit = seat[:, 0] // TOGETHER if local else seat[:, 0]  # -1 for none
+    firsts, others = _nearest_to_middles(unit, points) if local else _firsts(seat, value)
     if not len(firsts):
         return labels, np.full_like(seat, -1)
-    length = _lengths(seat)[seat[firsts, 0]]
+    n_people = np.bincount(unit[unit >= 0]) if local else _lengths(seat)
+    length = n_people[unit[firsts]]
     short = length < least_size
+    few = np.zeros_like(short)
+    if local and short.any():
+        few = short & (length < np.bincount(length[short]).argmax())
     if short.any():
-        labels[firsts[short]] = cut(firsts[short], float(length[short].mean()))
+        each = float(length[short & ~few].mean())
+        labels[firsts[short & ~few]] = cut(firsts[short & ~few], round(each) if local else each)
     # A bucket of enough people is a group of its own.
     labels[firsts[~short]] = labels.max(initial=-1) + 1 + np.arange(int((~short).sum()))
+    there = firsts[labels[firsts] >= 0]
+    if few.any() and len(there):
+        labels[firsts[few]] = labels[there[cKDTree(points[there]).query(points[firsts[few]])[1]]]
     if local:
-        of = np.full(int(seat[:, 0].max()) + 1, -1)
-        of[seat[firsts, 0]] = labels[firsts]
-        labels[others] = of[seat[others, 0]]
+        of = np.full(len(n_people), -1)
+        of[unit[firsts]] = labels[firsts]
+        labels[others] = of[unit[others]]
     else:
         _join(table, seat, labels, firsts, others, points)
     seat = np.where(labels[:, None] >= 0, seat, -1)
@@ -64,7 +75,7 @@ def placed(
         progress(number / ROUNDS, "who is beside whom")
         if local:
             for turn in (2 * number, 2 * number + 1):
-                labels = _with_buckets_exchanged(table, seat, labels, points, turn)
+                labels = _with_units_exchanged(table, seat[:, 0] // TOGETHER, labels, points, turn)
         seat = _exchanged(table, seat, labels, pool, points, number)
     return labels, seat
 
@@ -88,10 +99,10 @@ def _firsts(seat: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:
     return rows[mine], rows[~mine]
 
 
-def _nearest_to_middles(seat: IntArray, points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return of each signature the person who is nearest to where its people lie, and the others."""
-    rows = np.flatnonzero(seat[:, 0] >= 0)
-    number = np.unique(seat[rows, 0], return_inverse=True)[1].reshape(-1)
+def _nearest_to_middles(unit: IntArray, points: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return of each unit the person who is nearest to where its people lie, and the others."""
+    rows = np.flatnonzero(unit >= 0)
+    number = np.unique(unit[rows], return_inverse=True)[1].reshape(-1)
     n = np.bincount(number)
     middle = np.column_stack([np.bincount(number, column) / n for column in points[rows].T])
     apart = ((points[rows] - middle[number]) ** 2).sum(axis=1)
@@ -153,15 +164,15 @@ def _exchanged(
     return seat
 
 
-def _with_buckets_exchanged(
-    table: PreparedTable, seat: IntArray, labels: IntArray, points: FloatArray, turn: int
+def _with_units_exchanged(
+    table: PreparedTable, unit: IntArray, labels: IntArray, points: FloatArray, turn: int
 ) -> IntArray:
-    """Return labels after buckets of as many people changed places as wholes where that costs less."""
+    """Return labels after units of as many people changed places as wholes where that costs less."""
     labels = labels.copy()
     n_groups = int(labels.max(initial=-1)) + 1
     rows = np.flatnonzero(labels >= 0)
-    rows = rows[np.lexsort((seat[rows, 1], seat[rows, 0]))]
-    start = np.flatnonzero(np.diff(seat[rows, 0], prepend=-1))
+    rows = rows[np.argsort(unit[rows], kind="stable")]
+    start = np.flatnonzero(np.diff(unit[rows], prepend=-1))
     length = np.diff(np.append(start, len(rows)))
     draw = np.random.default_rng(turn)
     for n in np.unique(length).tolist():

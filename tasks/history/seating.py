@@ -8,25 +8,47 @@ another. Whoever has no counterpart waits for a later period.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from tasks.history.attribute import Attribute, least_values
 from tasks.history.placing import parts
-from tasks.history.signatures import NONE
+from tasks.history.signatures import NONE, TOGETHER
 from tasks.history.vacancies import Tuples, bucket_counts
 from tasks.history.worlds import distinct_values
 from tasks.types import BoolArray, FloatArray, IntArray
 
+MOST = 8  # people of numbers that are joined to one signature
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
 PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
 REGION = 1_000  # newcomers who make buckets with one another, at most
 NEAR = 60  # the same, if buckets are local
 RARE = 0.02  # of a region, at least, who have none of the most frequent values
 NEAREST = 512  # tuples on either side that are looked at where there are very many
+
+
+@dataclass
+class Joins:
+    """The signature of each number of buckets, and how many people each signature has had."""
+
+    signature: dict[int, int] = field(default_factory=dict)
+    people: Counter[int] = field(default_factory=Counter)
+
+    def may_join(self, one: int, other: int) -> bool:
+        """Tell whether two numbers are of one signature, or would be of one of few people."""
+        a, b = self.signature[one], self.signature[other]
+        return a == b or self.people[a] + self.people[b] <= MOST
+
+    def join(self, one: int, other: int) -> None:
+        """Make two numbers one signature."""
+        a, b = self.signature[one], self.signature[other]
+        if a != b:
+            self.people[a] += self.people.pop(b)
+            self.signature |= {each: a for each, of in self.signature.items() if of == b}
 
 
 def seated(
@@ -36,15 +58,15 @@ def seated(
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
-    *,
-    local: bool = False,
+    joins: Joins | None = None,
 ) -> IntArray:
     """Return seats (m, 2) of m records, -1 for those who wait; whoever has a `seat` (m, 2) keeps it or waits.
 
-    `value` (m,) are their tuples, `signatures` those of every signature that was given before, `points`
-    (m, d) where the records lie: counterparts are chosen near. If they are `local`, each new bucket has a
-    signature of its own, and enough values without any one of its people. O(m log m), and tuples for each
-    signature that is made.
+    `value` (m,) are their tuples, `signatures` those of every number that was given before, `points` (m, d)
+    where the records lie: counterparts are chosen near. With `joins` they are local: each number is of a few
+    buckets of people who are near one another, and has enough values without any one of them; and who would
+    wait takes the seat of somebody who left another number of the same tuples. O(m log m), and tuples for
+    each signature that is made.
     """
     given = seat.copy()
     free = np.flatnonzero(seat[:, 0] < 0)
@@ -54,28 +76,98 @@ def seated(
         vacant = np.array(places, dtype=np.int64).reshape(-1, 2)
         rows = free[value[free] == each]
         near = (
-            _nearest(_middles_of(given, points)[vacant[:, 0]], points[rows])
-            if local
-            else np.arange(len(vacant))
+            np.arange(len(vacant))
+            if joins is None
+            else _nearest(_middles_of(given, points)[vacant[:, 0]], points[rows])
         )
         given[rows[near]] = vacant
-    number = {} if local else {tuples: one for one, tuples in signatures.items()}
     last = max(signatures, default=NONE)
     waiting = free[given[free, 0] < 0]
-    for near in _regions(waiting, value, attributes, enough, points, NEAR if local else REGION):
-        if not local:
+    if joins is None:
+        number = {tuples: one for one, tuples in signatures.items()}
+        for near in _regions(waiting, value, attributes, enough, points, REGION):
             amount = _amounts(near, value, number, attributes, enough, points)
             last = _seat_anywhere(given, near, value, amount, number, last)
-            continue
-        amount = _amounts(near, value, (), attributes, enough + 1, points)
+        return given
+    _move(given, seat, signatures, points, joins)
+    known = {*signatures.values()}
+    for near in _regions(waiting, value, attributes, enough, points, NEAR):
+        amount = _amounts(near, value, known, attributes, enough, points)
+        known |= {*amount}
         last = _seat_near(given, near, value, amount, points, last)
-        rest = near[given[near, 0] < 0]  # of too few values for that: two of each
-        twice = {
-            tuple(sorted(2 * tuples)): n // 2
-            for tuples, n in _amounts(rest, value, (), attributes, enough, points).items()
-        }
-        last = _seat_near(given, rest, value, twice, points, last)
+    new = waiting[given[waiting, 0] >= 0]
+    given[new, 0] = _together(given[new, 0], points[new], max(signatures, default=NONE) + 1)
     return given
+
+
+def _together(number: IntArray, points: FloatArray, first: int) -> IntArray:
+    """Return numbers (m,) from `first` on in which buckets that are near one another follow each other.
+
+    Two or three are together: each (`number // TOGETHER`) has more people than a bucket.
+    """
+    buckets, place = np.unique(number, return_inverse=True)
+    place = place.reshape(-1)
+    middle = _middles(points, place, len(buckets))
+    found = np.empty(len(buckets), dtype=np.int64)
+    parts = [np.arange(len(buckets))] if len(buckets) else []
+    unit = -(-first // TOGETHER)
+    while parts:
+        part = parts.pop()
+        if len(part) < TOGETHER:
+            found[part] = TOGETHER * unit + np.arange(len(part))
+            unit += 1
+            continue
+        axis = int(np.ptp(middle[part], axis=0).argmax())
+        order = part[np.argsort(middle[part, axis], kind="stable")]
+        half = 2 * ((len(order) + 2) // 4)  # an odd one only in one half
+        parts += [order[half:], order[:half]]
+    return found[place]
+
+
+def _move(
+    given: IntArray, seat: IntArray, signatures: Mapping[int, Tuples], points: FloatArray, joins: Joins
+) -> None:
+    """Let those who would wait take seats that are vacant in another number of the same tuples, in place.
+
+    Then the two numbers are one signature.
+    """
+    over: dict[Tuples, dict[int, dict[int, list[int]]]] = {}
+    for row in np.flatnonzero((seat[:, 0] >= 0) & (given[:, 0] < 0)).tolist():
+        number, position = seat[row].tolist()
+        over.setdefault(signatures[number], {}).setdefault(number, {}).setdefault(position, []).append(row)
+    for tuples, numbers in over.items():
+        for number in sorted(numbers, key=lambda one: (len(tuples) - len(numbers[one]), one)):
+            here = numbers[number]
+            while here:
+                taken: list[tuple[int, int, int]] = []
+                some = next(iter(here.values()))[0]
+                for position in set(range(len(tuples))) - {*here}:
+                    others = [
+                        (row, other)
+                        for other, there in numbers.items()
+                        if other != number and position in there and joins.may_join(number, other)
+                        for row in there[position]
+                    ]
+                    if not others:
+                        break
+                    apart = ((points[[row for row, _ in others]] - points[some]) ** 2).sum(axis=1)
+                    taken.append((*others[int(apart.argmin())], position))
+                if len(taken) + len(here) < len(tuples):
+                    break
+                for row, other, position in taken:
+                    joins.join(number, other)
+                    given[row] = number, position
+                    _take(numbers[other], position, row)
+                for position in [*here]:
+                    row = here[position][0]
+                    given[row] = number, position
+                    _take(here, position, row)
+
+
+def _take(of: dict[int, list[int]], position: int, row: int) -> None:
+    of[position].remove(row)
+    if not of[position]:
+        del of[position]
 
 
 def _regions(
@@ -152,18 +244,14 @@ def _seat_near(
     points: FloatArray,
     last: int,
 ) -> int:
-    """Give each bucket a signature of its own, of people near its middle so far; return the last one."""
-    left = np.ones(len(free), dtype=bool)
+    """Give each bucket a number of its own, of people near its middle so far; return the last one."""
     for tuples, n in amount.items():
         middle = np.zeros((n, points.shape[1]))
         for position, each in enumerate(tuples):
-            rows = np.flatnonzero(left & (value[free] == each))
-            chosen = rows[:n]
-            if position:
-                chosen = rows[_nearest(middle / position, points[free[rows]])]
-            middle += points[free[chosen]]
-            left[chosen] = False
-            given[free[chosen]] = np.column_stack([last + 1 + np.arange(n), np.full(n, position)])
+            rows = free[(given[free, 0] < 0) & (value[free] == each)]
+            chosen = rows[_nearest(middle / position, points[rows])] if position else rows[:n]
+            middle += points[chosen]
+            given[chosen] = np.column_stack([last + 1 + np.arange(n), np.full(n, position)])
         last += n
     return last
 

@@ -11,12 +11,24 @@ to release, and no subject has to stay for another's sake.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from tasks.history.cohorts import ABSENT
 from tasks.types import BoolArray, IntArray
 
 NONE = -1
 NO_SEAT = (NONE, NONE)
+TOGETHER = 4  # numbers of local buckets: those with the same number // TOGETHER lie in one group
+
+
+def joined(one: IntArray, other: IntArray, n: int) -> IntArray:
+    """Return for each of n numbers the least of all that it is joined with, by pairs (p,), itself at least."""
+    pairs = coo_array((np.ones(len(one), dtype=bool), (one, other)), shape=(n, n))
+    part = connected_components(pairs, directed=False)[1]
+    least = np.full(n, n)
+    np.minimum.at(least, part, np.arange(n))
+    return least[part]
 
 
 def balanced(classes: IntArray, value: IntArray, seat: IntArray) -> BoolArray:

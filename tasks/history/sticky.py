@@ -10,6 +10,7 @@ counterpart waits.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,8 +22,8 @@ from tasks.history.cohorts import ABSENT
 from tasks.history.placing import Cut, placed
 from tasks.history.revision import join_nearest, revision
 from tasks.history.search import Limits
-from tasks.history.seating import seated
-from tasks.history.signatures import NONE, balanced
+from tasks.history.seating import Joins, seated
+from tasks.history.signatures import NONE, balanced, joined
 from tasks.history.transient import Transient
 from tasks.history.vacancies import Tuples
 from tasks.history.variety import Records, merge_groups, swap_people
@@ -31,6 +32,7 @@ from tasks.types import BoolArray, FloatArray, IntArray, Notes, PreparedTable, P
 
 ROUNDS = 12
 FEW = 0.02  # of the records; a revision with more who are left out, or join, has its classes cut anew
+SHARED = 5  # people who hold a seat on average, of whom more share signatures than are near one another
 LIMITS = Limits(pairs=100_000)
 
 
@@ -39,13 +41,15 @@ class Past:
     """Earlier releases as subjects see them, and who the records of the table are.
 
     `classes` (n, r): the class of each of n subjects in each of r earlier releases, or `ABSENT`; `value`
-    (n,): the tuple of stable values of each, described by `attributes`; `seat` (n, 2): the signature and
-    position of each, or -1; `subject` (m,) of each record; `transient` attributes by release, the table last.
+    (n,): the tuple of stable values of each, described by `attributes`; `seat` (n, 2) and `bucket` (n,): the
+    signature and position of each, and the number it was given by, or -1, as of `Subjects`; `subject` (m,) of
+    each record; `transient` attributes by release, the table last.
     """
 
     classes: IntArray
     value: IntArray
     seat: IntArray
+    bucket: IntArray
     subject: IntArray
     attributes: tuple[Attribute, ...]
     transient: tuple[Transient, ...] = ()
@@ -54,6 +58,22 @@ class Past:
     def known(self) -> BoolArray:
         """Tell which records are of subjects of an earlier release, (m,)."""
         return np.asarray((self.classes[self.subject] != ABSENT).any(axis=1))
+
+    def seated(self, given: IntArray) -> IntArray:
+        """Return the seat of each subject, (n, 2), after records were `given` others (m, 2), or -1."""
+        seat = self.seat.copy()
+        rows = given[:, 0] >= 0
+        subject, bucket = self.subject[rows], given[rows, 0]
+        n = 1 + max(int(self.bucket.max(initial=NONE)), int(bucket.max(initial=NONE)))
+        signature = np.arange(n)
+        held = self.seat[:, 0] >= 0
+        signature[self.bucket[held]] = self.seat[held, 0]
+        moved = held[subject]
+        pairs = signature[bucket[moved]], self.seat[subject[moved], 0]
+        seat[subject] = np.column_stack([signature[bucket], given[rows, 1]])
+        of = seat[:, 0] >= 0
+        seat[of, 0] = joined(*pairs, n)[seat[of, 0]]
+        return seat
 
 
 @dataclass(frozen=True)
@@ -92,6 +112,11 @@ def sticky(
     before[~_whole(past, before, enough)] = NONE
     signatures = _signatures(past.value, before)
     own = before[past.subject]
+    held = before[:, 0] >= 0
+    of = dict(zip(past.bucket[held].tolist(), before[held, 0].tolist(), strict=True))
+    signatures = {bucket: signatures[one] for bucket, one in of.items()}
+    joins = Joins(of, Counter(before[held, 0].tolist()))
+    own[:, 0] = np.where(own[:, 0] >= 0, past.bucket[past.subject], NONE)
     local = local and not _shares(own)
     progress(0.0, "signatures")
     own, signatures = _of_cohorts(past, own, signatures, enough, points, local)
@@ -106,7 +131,7 @@ def sticky(
         else _revised(past, own, known, signatures, revised, asked, enough, points, local)
     )
     if found is None:
-        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], local=local)
+        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], joins if local else None)
         labels, seat = placed(
             table, seat, _pools(value, seat, own), value, points, least_size, cut, progress, local=local
         )
@@ -154,7 +179,13 @@ def _revised(
     stay = labels >= 0
     seat = np.where((stay | (before == ABSENT))[:, None], own, NONE)
     seat[~known] = seated(
-        value[~known], own[~known], signatures, attributes, enough, points[~known], local=local
+        value[~known],
+        own[~known],
+        signatures,
+        attributes,
+        enough,
+        points[~known],
+        Joins() if local else None,
     )
     join_nearest(labels, seat, points)
     seat[labels < 0] = NONE
@@ -163,12 +194,9 @@ def _revised(
 
 
 def _shares(seat: IntArray) -> bool:
-    """Tell whether a seat is held by two people or more on average: signatures of many buckets are not local.
-
-    In local ones only somebody who comes back may find another in the same seat.
-    """
+    """Tell whether many hold a seat on average: such signatures are not local."""
     held = seat[seat[:, 0] >= 0]
-    return 2 * len(np.unique(held, axis=0)) <= len(held) > 0
+    return SHARED * len(np.unique(held, axis=0)) <= len(held) > 0
 
 
 def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:
@@ -210,7 +238,13 @@ def _of_cohorts(
     order = np.argsort(cohort, kind="stable")
     for mates in np.split(rows[order], np.flatnonzero(np.diff(cohort[order])) + 1):
         seats = seated(
-            value[mates], own[mates], signatures, past.attributes, enough, points[mates], local=local
+            value[mates],
+            own[mates],
+            signatures,
+            past.attributes,
+            enough,
+            points[mates],
+            Joins() if local else None,
         )
         own[mates] = seats
         signatures |= _signatures(value[mates], seats)
@@ -247,7 +281,7 @@ def _hide(
         there = (classes != ABSENT).any(axis=1)
         short = np.zeros(len(there), dtype=bool)
         short[there] = short_of(
-            classes[there], past.value[there], past.attributes, enough, LIMITS, _seats(past, seat)[there]
+            classes[there], past.value[there], past.attributes, enough, LIMITS, past.seated(seat)[there]
         )
         n_short = int(short.sum())
         progress(1.0, f"{number_of(n_short, 'person is', 'people are')} not hidden among others")
@@ -260,13 +294,6 @@ def _hide(
             return labels, n_short
         labels = enforce(_without(labels, seat, leave))
     return labels, before
-
-
-def _seats(past: Past, seat: IntArray) -> IntArray:
-    """Return the seat of each subject, (n, 2)."""
-    found = past.seat.copy()
-    found[past.subject] = np.where(seat[:, :1] >= 0, seat, found[past.subject])
-    return found
 
 
 def _mates(past: Past, record: IntArray, now: IntArray, gone: IntArray) -> IntArray:

@@ -14,7 +14,7 @@ from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.attribute import Attribute, Counting
 from tasks.history.cohorts import ABSENT
 from tasks.history.numbering import number_rows
-from tasks.history.signatures import NONE
+from tasks.history.signatures import NONE, joined
 from tasks.history.transient import Transient
 from tasks.privacy.similar import together
 from tasks.sorting import stable_order
@@ -87,7 +87,8 @@ class Subjects:
     `attributes` describe the tuples. A row of nobody known is a subject of its own. Somebody whose values are
     not what they were is another subject from then on. Of the `followed` people, who are in several releases,
     `changed` did so. `rows[r]` are the subjects of the rows of each release. `seat` (n, 2): the signature and
-    position that each was given last. `person` (n,): who each is, numbered alike for the same rows whatever
+    position that each was given last, and `bucket` (n,) the number it was given by: those between which somebody
+    went over are one signature. `person` (n,): who each is, numbered alike for the same rows whatever
     the attributes. `transient` are attributes besides, which may change.
     """
 
@@ -98,6 +99,7 @@ class Subjects:
     followed: int
     rows: tuple[IntArray, ...]
     seat: IntArray
+    bucket: IntArray
     person: IntArray
     transient: tuple[Transient, ...] = ()
 
@@ -199,11 +201,15 @@ def subjects_of(
     given = np.concatenate([each.seat for each in releases])
     known = np.flatnonzero(given[:, 0] >= 0)
     seat[subject[known]] = given[known]  # of several the last
+    bucket = seat[:, 0].copy()
+    if len(known):
+        signature = joined(given[known, 0], bucket[subject[known]], int(given.max()) + 1)
+        seat[:, 0] = np.where(bucket >= 0, signature[bucket], NONE)
     rows = tuple(np.split(subject, np.cumsum(sizes)[:-1]))
     may_change = tuple(
         _transient(releases, rows, n, name, (counting or {}).get(name, Counting())) for name in transient
     )
-    return Subjects(classes, values, described, changed, followed, rows, seat, whose, may_change)
+    return Subjects(classes, values, described, changed, followed, rows, seat, bucket, whose, may_change)
 
 
 def _transient(

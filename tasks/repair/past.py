@@ -122,6 +122,7 @@ def _past(
         before[order],
         subjects.value[order],
         subjects.seat[order],
+        subjects.bucket[order],
         place[subjects.rows[-1]],
         subjects.attributes,
         tuple(replace(each, value=each.value[order]) for each in subjects.transient),

@@ -33,10 +33,7 @@ class Worlds:
 
     def __init__(self, past: Past, least: int, limits: Limits, seat: IntArray | None) -> None:
         self._past, self._least, self._limits = past, least, limits
-        self._seat = past.seat.copy()
-        if seat is not None:
-            given = seat[:, 0] >= 0
-            self._seat[past.subject[given]] = seat[given]
+        self._seat = past.seat if seat is None else past.seated(seat)
         self._found: Possible | None = None
         self._asked = np.empty(0, dtype=np.int64)  # who is short
         self._asked_of = np.empty(0, dtype=np.int64)  # the group of each subject when that was found

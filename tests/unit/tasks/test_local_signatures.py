@@ -8,7 +8,7 @@ from test_sticky import Register
 
 from tasks.history.attribute import Attribute
 from tasks.history.known import Unlocked, unlocked_by_one
-from tasks.history.seating import seated
+from tasks.history.seating import Joins, seated
 
 
 def unlocked(register: Register) -> Unlocked:
@@ -78,7 +78,7 @@ def test_each_bucket_has_two_values_without_any_one_of_its_people(n_values: int)
     value = draw.integers(0, n_values, 200)
     nobody = np.full((200, 2), -1)
     points = draw.random((200, 2))
-    seat = seated(value, nobody, {}, (Attribute(np.arange(6)),), 2, points, local=True)
+    seat = seated(value, nobody, {}, (Attribute(np.arange(6)),), 2, points, Joins())
     held = seat[:, 0] >= 0
     assert held.mean() > 0.95
     assert len(np.unique(seat[held], axis=0)) == held.sum()  # nobody shares a seat

@@ -32,7 +32,7 @@ def past_of(classes: IntArray, value: IntArray, subject: IntArray | None = None)
     everybody = np.arange(len(value))
     seat = np.full((len(value), 2), -1)
     here = everybody if subject is None else subject
-    return Past(classes, value, seat, here, (Attribute(np.arange(int(value.max()) + 1)),))
+    return Past(classes, value, seat, seat[:, 0], here, (Attribute(np.arange(int(value.max()) + 1)),))
 
 
 def failing(past: Past, labels: IntArray) -> list[int]:
@@ -207,7 +207,7 @@ def seated_series(seed: int) -> tuple[Past, IntArray, IntArray]:
         return labels
 
     attributes = Attribute(np.array([0, 0, 1, 1])), Attribute(np.array([0, 1, 0, 1]))
-    past = Past(groups()[:, None], 2 * illness + ward, seat, np.arange(20), attributes)
+    past = Past(groups()[:, None], 2 * illness + ward, seat, seat[:, 0], np.arange(20), attributes)
     return past, groups(), seat
 
 

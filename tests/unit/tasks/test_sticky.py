@@ -46,6 +46,7 @@ class Register:
         self.value = np.array(value, dtype=np.int64)
         self.classes = np.empty((len(value), 0), dtype=np.int64)
         self.seat = np.full((len(value), 2), -1, dtype=np.int64)
+        self.bucket = np.full(len(value), -1, dtype=np.int64)
         self.attributes = (Attribute(np.arange(6)),)
         self.enough, self.local = enough, local
 
@@ -56,12 +57,13 @@ class Register:
         absent = np.full((len(value), self.classes.shape[1]), ABSENT, dtype=np.int64)
         self.classes = np.concatenate([self.classes, absent])
         self.seat = np.concatenate([self.seat, np.full((len(value), 2), -1, dtype=np.int64)])
+        self.bucket = np.concatenate([self.bucket, np.full(len(value), -1, dtype=np.int64)])
         return list(range(first, len(self.value)))
 
     def release(self, here: list[int], *, seats: bool = True, revised: int | None = None) -> Sticky:
         """Publish the people who are there; without `seats` they are forgotten."""
         rows = np.array(here, dtype=np.int64)
-        past = Past(self.classes, self.value, self.seat, rows, self.attributes)
+        past = Past(self.classes, self.value, self.seat, self.bucket, rows, self.attributes)
         table = table_of([float(7 * one % 90) for one in here], self.value[rows])
         points = z_scored(table)
         made = sticky(
@@ -72,7 +74,8 @@ class Register:
         self.classes = np.column_stack([self.classes, now])
         if seats:
             kept = made.seats[:, 0] >= 0
-            self.seat[rows[kept]] = made.seats[kept]
+            self.seat = past.seated(made.seats)
+            self.bucket[rows[kept]] = made.seats[kept, 0]
         return made
 
     def n_short(self) -> int:
