@@ -399,7 +399,7 @@ def _stayed(
     """Return groups that keep the last release's people together; newcomers are cut as the method does."""
     constraints, points = constraints_of(table, policy), _points(table, representation)
 
-    def cut(rows: IntArray, each: float) -> IntArray:
+    def cut(rows: IntArray, each: int) -> IntArray:
         """Cut one person of each bucket; `each` stands for so many."""
         fewer = _for_some(policy, each)
         if not constraints_of(table, fewer).group_holds(rows):
@@ -416,7 +416,7 @@ def _stayed(
     return staying(table, groups, points, policy, earlier, followers, cut, enforce, progress, revised)
 
 
-def _for_some(policy: ReleasePolicy, each: float) -> ReleasePolicy:
+def _for_some(policy: ReleasePolicy, each: int) -> ReleasePolicy:
     """Return the policy for groups of people of whom each stands for several, who have other values."""
     privacy = policy.privacy
     ranges = any(one.type == "numeric" for one in policy.roles.sensitive.values())

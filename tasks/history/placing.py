@@ -1,8 +1,7 @@
 """Who is beside whom: people with seats in groups that a method cuts, at least cost to the groups' cells.
 
-A bucket is one person of each position of a signature, and lies in one group. The method cuts one person of
-each bucket; the others are assigned to its group by what they cost there, and assigned anew in a few rounds.
-Where every bucket has a signature of its own, buckets change places as wholes, too.
+A bucket is one person of each position of a signature. A few buckets are a unit, which lies in one group. The
+method cuts one person of each unit; then units change places as wholes, and newcomers among themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ ROUNDS = 3
 PART = 256
 POOLS = 4  # of buckets: those of one change places among the others
 
-Cut = Callable[[IntArray, float], IntArray]
+Cut = Callable[[IntArray, int], IntArray]
 """Groups `rows` among themselves, of so many people for each: labels, -1 for those it leaves out."""
 
 
@@ -30,73 +29,44 @@ def placed(
     table: PreparedTable,
     seat: IntArray,
     pool: IntArray,
-    value: IntArray,
     points: FloatArray,
     least_size: int,
     cut: Cut,
     progress: Progress,
-    *,
-    local: bool = False,
 ) -> tuple[IntArray, IntArray]:
     """Return labels (m,) and seats (m, 2) in which every group has equally many people in each position.
 
-    Buckets of `least_size` people are groups of their own, `cut` groups the others. Those of one `pool`
-    (m,) may take one another's seats; `value` (m,) are tuples, `points` (m, d) where records lie. If buckets
-    are `local`, each has a signature of its own. -1 where there is no seat, or no place in a group. O(m
-    AT_ONCE) for costs, and pools x (m + groups) for cells.
+    Buckets that lie together are a unit; one of `least_size` people is a group of its own, `cut` groups the
+    others, and smaller ones join the nearest group. Those of one `pool` (m,) may take one another's seats;
+    `points` (m, d) are where records lie. -1 where there is no seat, or no place in a group. O(m AT_ONCE)
+    for costs, and pools x (m + groups) for cells.
     """
     labels = np.full(len(seat), -1, dtype=np.int64)
-    unit = seat[:, 0] // TOGETHER if local else seat[:, 0]  # -1 for none
-    firsts, others = _nearest_to_middles(unit, points) if local else _firsts(seat, value)
+    unit = seat[:, 0] // TOGETHER  # -1 for none
+    firsts, others = _nearest_to_middles(unit, points)
     if not len(firsts):
         return labels, np.full_like(seat, -1)
-    n_people = np.bincount(unit[unit >= 0]) if local else _lengths(seat)
+    n_people = np.bincount(unit[unit >= 0])
     length = n_people[unit[firsts]]
-    short = length < least_size
-    few = np.zeros_like(short)
-    if local and short.any():
-        few = short & (length < np.bincount(length[short]).argmax())
-    if short.any():
-        each = float(length[short & ~few].mean())
-        labels[firsts[short & ~few]] = cut(firsts[short & ~few], round(each) if local else each)
-    # A bucket of enough people is a group of its own.
-    labels[firsts[~short]] = labels.max(initial=-1) + 1 + np.arange(int((~short).sum()))
-    there = firsts[labels[firsts] >= 0]
-    if few.any() and len(there):
-        labels[firsts[few]] = labels[there[cKDTree(points[there]).query(points[firsts[few]])[1]]]
-    if local:
-        of = np.full(len(n_people), -1)
-        of[unit[firsts]] = labels[firsts]
-        labels[others] = of[unit[others]]
-    else:
-        _join(table, seat, labels, firsts, others, points)
+    whole = length >= least_size
+    each = int(np.bincount(length[~whole]).argmax()) if not whole.all() else 0
+    cut_ones = ~whole & (length >= each)
+    if cut_ones.any():
+        labels[firsts[cut_ones]] = cut(firsts[cut_ones], each)
+    labels[firsts[whole]] = labels.max(initial=-1) + 1 + np.arange(int(whole.sum()))
+    small, there = firsts[length < each], firsts[labels[firsts] >= 0]
+    if len(small) and len(there):
+        labels[small] = labels[there[cKDTree(points[there]).query(points[small])[1]]]
+    of = np.full(len(n_people), -1)
+    of[unit[firsts]] = labels[firsts]
+    labels[others] = of[unit[others]]
     seat = np.where(labels[:, None] >= 0, seat, -1)
     for number in range(ROUNDS):
         progress(number / ROUNDS, "who is beside whom")
-        if local:
-            for turn in (2 * number, 2 * number + 1):
-                labels = _with_units_exchanged(table, seat[:, 0] // TOGETHER, labels, points, turn)
+        for turn in (2 * number, 2 * number + 1):
+            labels = _with_units_exchanged(table, seat[:, 0] // TOGETHER, labels, points, turn)
         seat = _exchanged(table, seat, labels, pool, points, number)
     return labels, seat
-
-
-def _firsts(seat: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:
-    """Return a person of each bucket, of the rarest tuple of its signature, and the others.
-
-    Where the rarest is, many others are near.
-    """
-    rows = np.flatnonzero(seat[:, 0] >= 0)
-    if not len(rows):
-        return rows, rows
-    n_held = np.bincount(value[rows], minlength=int(value.max(initial=0)) + 1)
-    seats, at = np.unique(seat[rows], axis=0, return_index=True)
-    rarity = n_held[value[rows][at]]
-    order = np.lexsort((seats[:, 1], rarity, seats[:, 0]))
-    rarest = order[np.append(True, np.diff(seats[order, 0]) != 0)]
-    first = np.zeros(int(seats[:, 0].max(initial=-1)) + 1, dtype=np.int64)
-    first[seats[rarest, 0]] = seats[rarest, 1]
-    mine = seat[rows, 1] == first[seat[rows, 0]]
-    return rows[mine], rows[~mine]
 
 
 def _nearest_to_middles(unit: IntArray, points: FloatArray) -> tuple[IntArray, IntArray]:
@@ -110,37 +80,6 @@ def _nearest_to_middles(unit: IntArray, points: FloatArray) -> tuple[IntArray, I
     first = np.zeros(len(rows), dtype=bool)
     first[order[np.diff(number[order], prepend=-1) != 0]] = True
     return rows[first], rows[~first]
-
-
-def _lengths(seat: IntArray) -> IntArray:
-    """Return how many positions each signature has, by its number."""
-    found = np.zeros(int(seat[:, 0].max(initial=-1)) + 1, dtype=np.int64)
-    rows = seat[:, 0] >= 0
-    np.maximum.at(found, seat[rows, 0], seat[rows, 1] + 1)
-    return found
-
-
-def _join(
-    table: PreparedTable,
-    seat: IntArray,
-    labels: IntArray,
-    firsts: IntArray,
-    others: IntArray,
-    points: FloatArray,
-) -> None:
-    """Assign the other people of each bucket to the groups of those who were cut."""
-    n_groups = int(labels.max(initial=-1)) + 1
-    seats, place, count = np.unique(seat[others], axis=0, return_inverse=True, return_counts=True)
-    for number in np.argsort(-count, kind="stable").tolist():
-        signature, position = seats[number].tolist()
-        mine = others[place.reshape(-1) == number]
-        theirs = firsts[(seat[firsts, 0] == signature) & (seat[firsts, 1] != position)]
-        theirs = theirs[labels[theirs] >= 0]
-        extent = Extent(table, labels, n_groups)
-        for some, people in parts(theirs, mine, points, 0):
-            group = labels[some]
-            slot, who = linear_sum_assignment(_cost(extent, group, people))
-            labels[people[who]] = group[slot]
 
 
 def _exchanged(

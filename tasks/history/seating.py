@@ -1,15 +1,15 @@
-"""Who gets which seat: signatures and positions for newcomers, so that every position is held as often.
+"""Who gets which seat: buckets for newcomers, one person a position, of people who are near one another.
 
-Whoever has a seat keeps it. Where some left, newcomers with the same tuple of values take their positions;
-the other newcomers make buckets, one person a position, of signatures that give each attribute enough values.
-Buckets of the same tuples share a signature, or, if they are local, each is one of people who are near one
-another. Whoever has no counterpart waits for a later period.
+Whoever has a seat keeps it. Where somebody left, a newcomer with the same tuple of values takes the position,
+or somebody of the same position in another bucket who would wait; then the two are one signature. The other
+newcomers make new buckets that give each attribute enough values. Whoever has no counterpart waits for a
+later period.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,11 +22,10 @@ from tasks.history.vacancies import Tuples, bucket_counts
 from tasks.history.worlds import distinct_values
 from tasks.types import BoolArray, FloatArray, IntArray
 
-MOST = 8  # people of numbers that are joined to one signature
+MOST = 10  # people of numbers that are joined to one signature
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
 PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
-REGION = 1_000  # newcomers who make buckets with one another, at most
-NEAR = 60  # the same, if buckets are local
+NEAR, REGION = 60, 1_000  # newcomers who make buckets with one another, at most; and those who are left
 RARE = 0.02  # of a region, at least, who have none of the most frequent values
 NEAREST = 512  # tuples on either side that are looked at where there are very many
 
@@ -58,15 +57,12 @@ def seated(
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
-    joins: Joins | None = None,
+    joins: Joins,
 ) -> IntArray:
     """Return seats (m, 2) of m records, -1 for those who wait; whoever has a `seat` (m, 2) keeps it or waits.
 
     `value` (m,) are their tuples, `signatures` those of every number that was given before, `points` (m, d)
-    where the records lie: counterparts are chosen near. With `joins` they are local: each number is of a few
-    buckets of people who are near one another, and has enough values without any one of them; and who would
-    wait takes the seat of somebody who left another number of the same tuples. O(m log m), and tuples for
-    each signature that is made.
+    where the records lie: counterparts are chosen near. O(m log m), and tuples for each bucket.
     """
     given = seat.copy()
     free = np.flatnonzero(seat[:, 0] < 0)
@@ -75,29 +71,30 @@ def seated(
     for each, places in _vacant(given, signatures, left).items():
         vacant = np.array(places, dtype=np.int64).reshape(-1, 2)
         rows = free[value[free] == each]
-        near = (
-            np.arange(len(vacant))
-            if joins is None
-            else _nearest(_middles_of(given, points)[vacant[:, 0]], points[rows])
-        )
-        given[rows[near]] = vacant
-    last = max(signatures, default=NONE)
-    waiting = free[given[free, 0] < 0]
-    if joins is None:
-        number = {tuples: one for one, tuples in signatures.items()}
-        for near in _regions(waiting, value, attributes, enough, points, REGION):
-            amount = _amounts(near, value, number, attributes, enough, points)
-            last = _seat_anywhere(given, near, value, amount, number, last)
-        return given
+        given[rows[_nearest(_middles_of(given, points)[vacant[:, 0]], points[rows])]] = vacant
     _move(given, seat, signatures, points, joins)
+    first = last = max(signatures, default=NONE) + 1
+    for number, rows in _shared(given):
+        given[rows], tuples = NONE, signatures[number]
+        last = _seat_near(given, rows, value, {tuples: len(rows) // len(tuples)}, points, last)
     known = {*signatures.values()}
-    for near in _regions(waiting, value, attributes, enough, points, NEAR):
-        amount = _amounts(near, value, known, attributes, enough, points)
-        known |= {*amount}
-        last = _seat_near(given, near, value, amount, points, last)
-    new = waiting[given[waiting, 0] >= 0]
-    given[new, 0] = _together(given[new, 0], points[new], max(signatures, default=NONE) + 1)
+    for most in (NEAR, REGION):
+        rest = free[given[free, 0] < 0]
+        for near in _regions(rest, value, attributes, enough, points, most):
+            amount = _amounts(near, value, known, attributes, enough, points)
+            known |= {*amount}
+            last = _seat_near(given, near, value, amount, points, last)
+    new = np.flatnonzero(given[:, 0] >= first)
+    given[new, 0] = _together(given[new, 0], points[new], first)
     return given
+
+
+def _shared(given: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Yield the numbers that more people have than lie together, with their rows: of earlier versions."""
+    for number in np.flatnonzero(np.bincount(given[given[:, 0] >= 0, 0]) > MOST).tolist():
+        rows = np.flatnonzero(given[:, 0] == number)
+        if len(rows) > TOGETHER * (int(given[rows, 1].max()) + 1):
+            yield number, rows
 
 
 def _together(number: IntArray, points: FloatArray, first: int) -> IntArray:
@@ -215,45 +212,24 @@ def _amounts(
     return made.amount
 
 
-def _seat_anywhere(
-    given: IntArray,
-    free: IntArray,
-    value: IntArray,
-    amount: Mapping[Tuples, int],
-    number: dict[Tuples, int],
-    last: int,
-) -> int:
-    """Give seats of the signatures of these tuples; new ones are added to `number`. Return the last one."""
-    seats: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for tuples, n in amount.items():
-        one = number.setdefault(tuples, last + 1)
-        last = max(last, one)
-        for position, each in enumerate(tuples):
-            seats[each] += [(one, position)] * n
-    for each, places in seats.items():
-        rows = free[value[free] == each][: len(places)]
-        given[rows] = np.array(places, dtype=np.int64).reshape(-1, 2)
-    return last
-
-
 def _seat_near(
     given: IntArray,
     free: IntArray,
     value: IntArray,
     amount: Mapping[Tuples, int],
     points: FloatArray,
-    last: int,
+    first: int,
 ) -> int:
-    """Give each bucket a number of its own, of people near its middle so far; return the last one."""
+    """Give each bucket a number of its own, of people near its middle so far; return the next one."""
     for tuples, n in amount.items():
         middle = np.zeros((n, points.shape[1]))
         for position, each in enumerate(tuples):
             rows = free[(given[free, 0] < 0) & (value[free] == each)]
             chosen = rows[_nearest(middle / position, points[rows])] if position else rows[:n]
             middle += points[chosen]
-            given[chosen] = np.column_stack([last + 1 + np.arange(n), np.full(n, position)])
-        last += n
-    return last
+            given[chosen] = np.column_stack([first + np.arange(n), np.full(n, position)])
+        first += n
+    return first
 
 
 def _middles_of(seat: IntArray, points: FloatArray) -> FloatArray:

@@ -23,12 +23,12 @@ TOGETHER = 4  # numbers of local buckets: those with the same number // TOGETHER
 
 
 def joined(one: IntArray, other: IntArray, n: int) -> IntArray:
-    """Return for each of n numbers the least of all that it is joined with, by pairs (p,), itself at least."""
+    """Return for each of n numbers the least of those that pairs (p,) join it with, itself among them."""
     pairs = coo_array((np.ones(len(one), dtype=bool), (one, other)), shape=(n, n))
     part = connected_components(pairs, directed=False)[1]
-    least = np.full(n, n)
+    least: IntArray = np.full(n, n, dtype=np.int64)
     np.minimum.at(least, part, np.arange(n))
-    return least[part]
+    return np.asarray(least[part])
 
 
 def balanced(classes: IntArray, value: IntArray, seat: IntArray) -> BoolArray:

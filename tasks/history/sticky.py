@@ -32,7 +32,6 @@ from tasks.types import BoolArray, FloatArray, IntArray, Notes, PreparedTable, P
 
 ROUNDS = 12
 FEW = 0.02  # of the records; a revision with more who are left out, or join, has its classes cut anew
-SHARED = 5  # people who hold a seat on average, of whom more share signatures than are near one another
 LIMITS = Limits(pairs=100_000)
 
 
@@ -95,16 +94,13 @@ def sticky(
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
     revised: int | None = None,
-    *,
-    local: bool = False,
 ) -> Sticky:
     """Return groups in which exact reasoning leaves everybody `enough` values, where that can be had.
 
     `points` (m, d) are where records lie, `cut` groups one person of each bucket of under `least_size`
     people, `enforce` merges groups that break the model. Nothing that merges whole groups, or leaves whole
     groups out, takes possible values from anybody. `revised` is the earlier release, by number, that is
-    released again: people stay in its classes. New signatures are `local` (`seated`) if that is asked for and
-    the people of the series do not share seats already.
+    released again: people stay in its classes.
     """
     value, known = past.value[past.subject], past.known
     before = past.seat.copy()
@@ -117,24 +113,20 @@ def sticky(
     signatures = {bucket: signatures[one] for bucket, one in of.items()}
     joins = Joins(of, Counter(before[held, 0].tolist()))
     own[:, 0] = np.where(own[:, 0] >= 0, past.bucket[past.subject], NONE)
-    local = local and not _shares(own)
     progress(0.0, "signatures")
-    own, signatures = _of_cohorts(past, own, signatures, enough, points, local)
+    own, signatures = _of_cohorts(past, own, signatures, enough, points)
     # Who was in an earlier release without a signature is given none that others in it did not have.
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
     # What the policy no longer has tells people apart, and newcomers have none of it to exchange.
     asked = tuple(each for each in past.attributes if each.published is None)
     found = (
-        None
-        if revised is None
-        else _revised(past, own, known, signatures, revised, asked, enough, points, local)
+        None if revised is None else _revised(past, own, known, signatures, revised, asked, enough, points)
     )
     if found is None:
-        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], joins if local else None)
-        labels, seat = placed(
-            table, seat, _pools(value, seat, own), value, points, least_size, cut, progress, local=local
-        )
+        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], joins)
+        pools = _pools(value, seat, own)
+        labels, seat = placed(table, seat, pools, points, least_size, cut, progress)
     else:
         labels, seat = found
     for change in (swap_people, merge_groups):
@@ -165,7 +157,6 @@ def _revised(
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
-    local: bool,
 ) -> tuple[IntArray, IntArray] | None:
     """Return labels and seats of a table that replaces an earlier release; None where much changed.
 
@@ -185,18 +176,12 @@ def _revised(
         attributes,
         enough,
         points[~known],
-        Joins() if local else None,
+        Joins(),
     )
     join_nearest(labels, seat, points)
     seat[labels < 0] = NONE
     n_changed = int((known & (labels < 0)).sum()) + int((~stay & (labels >= 0)).sum())
     return None if n_changed > FEW * len(labels) else (labels, seat)
-
-
-def _shares(seat: IntArray) -> bool:
-    """Tell whether many hold a seat on average: such signatures are not local."""
-    held = seat[seat[:, 0] >= 0]
-    return SHARED * len(np.unique(held, axis=0)) <= len(held) > 0
 
 
 def _whole(past: Past, seat: IntArray, enough: int) -> BoolArray:
@@ -226,7 +211,7 @@ def _signatures(value: IntArray, seat: IntArray) -> dict[int, Tuples]:
 
 
 def _of_cohorts(
-    past: Past, own: IntArray, signatures: dict[int, Tuples], enough: int, points: FloatArray, local: bool
+    past: Past, own: IntArray, signatures: dict[int, Tuples], enough: int, points: FloatArray
 ) -> tuple[IntArray, dict[int, Tuples]]:
     """Give signatures to people of earlier releases who have none, among those of the same classes in all."""
     rows = np.flatnonzero(past.known & (own[:, 0] < 0))
@@ -244,7 +229,7 @@ def _of_cohorts(
             past.attributes,
             enough,
             points[mates],
-            Joins() if local else None,
+            Joins(),
         )
         own[mates] = seats
         signatures |= _signatures(value[mates], seats)

@@ -87,9 +87,9 @@ class Subjects:
     `attributes` describe the tuples. A row of nobody known is a subject of its own. Somebody whose values are
     not what they were is another subject from then on. Of the `followed` people, who are in several releases,
     `changed` did so. `rows[r]` are the subjects of the rows of each release. `seat` (n, 2): the signature and
-    position that each was given last, and `bucket` (n,) the number it was given by: those between which somebody
-    went over are one signature. `person` (n,): who each is, numbered alike for the same rows whatever
-    the attributes. `transient` are attributes besides, which may change.
+    position that each was given last, and `bucket` (n,) the number that was given: numbers between which
+    somebody went over are one signature. `person` (n,): who each is, numbered alike for the same rows
+    whatever the attributes. `transient` are attributes besides, which may change.
     """
 
     classes: IntArray

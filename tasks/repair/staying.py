@@ -39,10 +39,7 @@ def staying(
         return partition
     followed = [name for name, _ in earlier if name not in policy.gates.person.without]
     number = followed.index(revised) if revised in followed else None
-    local = policy.gates.known is not None
-    found = sticky(
-        past, table, points, policy.privacy.l, policy.privacy.k, cut, enforce, progress, number, local=local
-    )
+    found = sticky(past, table, points, policy.privacy.l, policy.privacy.k, cut, enforce, progress, number)
     if (found.labels < 0).all():
         nobody = {"not_possible": "nobody could be hidden"}
         return replace(partition, notes={**partition.notes, "sticky": nobody})

@@ -23,8 +23,8 @@ from tasks.validation.feasible_models import FIELD, added_missed, largest_k, mod
 
 LEAST_COMBINATIONS = 30  # whose numbers of rows have a common divisor once in 2^30 by chance
 REPEATS_HINT = (
-    "Name the column that says whose they are as roles.key, and set rows: several to count people; or, if they "
-    "are of different people, set expectations.repeats: accepted."
+    "Name the column that says whose they are as roles.key, and set rows: several to count people; or, if "
+    "they are of different people, set expectations.repeats: accepted."
 )
 
 

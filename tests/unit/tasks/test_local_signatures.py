@@ -1,6 +1,8 @@
-"""Signatures of one bucket each: one known person unlocks hardly anybody, whoever comes and goes."""
+"""Signatures of few buckets each: one known person unlocks hardly anybody, whoever comes and goes."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from test_sticky import Register
 from tasks.history.attribute import Attribute
 from tasks.history.known import Unlocked, unlocked_by_one
 from tasks.history.seating import Joins, seated
+from tasks.history.signatures import TOGETHER
 
 
 def unlocked(register: Register) -> Unlocked:
@@ -23,10 +26,10 @@ def unlocked(register: Register) -> Unlocked:
     )
 
 
-def series(n_values: int, *, local: bool, turnover: int = 6, periods: int = 6) -> tuple[Register, list[int]]:
+def series(n_values: int, turnover: int = 6, periods: int = 6) -> tuple[Register, list[int]]:
     """Release a register of 240 people, of whom some leave and as many join each period; count who is out."""
     draw = np.random.default_rng(3)
-    register = Register(draw.integers(0, n_values, 240).tolist(), local=local)
+    register = Register(draw.integers(0, n_values, 240).tolist())
     here, out = list(range(240)), []
     for period in range(periods):
         if period:
@@ -40,7 +43,7 @@ def series(n_values: int, *, local: bool, turnover: int = 6, periods: int = 6) -
 @pytest.mark.parametrize("n_values", [2, 3, 6])
 @pytest.mark.enemy("reader", "learns a value")
 def test_one_known_person_unlocks_few_and_nobody_is_pinned(n_values: int) -> None:
-    register, out = series(n_values, local=True)
+    register, out = series(n_values)
     assert register.n_short() == 0
     assert max(out) < 0.2 * 240
     found = unlocked(register)
@@ -49,23 +52,22 @@ def test_one_known_person_unlocks_few_and_nobody_is_pinned(n_values: int) -> Non
     assert found.people.mean() < 1
 
 
-def test_signatures_that_many_share_are_unlocked_by_one() -> None:
-    register, _ = series(6, local=False)
-    assert register.n_short() == 0
+def test_a_series_in_which_many_share_a_signature_goes_on_with_it() -> None:
+    """So earlier versions made them: the buckets are divided, and are one signature still."""
+    register = Register([0, 1] * 120)
+    register.release(list(range(240)))
+    register.seat[:, 0] = register.bucket[:] = 0
     assert unlocked(register).people.mean() > 10
-
-
-def test_a_series_that_shares_signatures_goes_on_with_them() -> None:
-    register, _ = series(3, local=False, periods=2)
-    here = [one for one in range(len(register.value)) if register.classes[one, -1] >= 0]
-    register.local = True
-    made = register.release(here)
+    (new,) = register.join([1])
+    made = register.release([*range(1, 240), new])
     assert register.n_short() == 0
+    assert made.notes["left_out"] == 1  # of the position of who left; the newcomer waits
     assert np.bincount(made.labels[made.labels >= 0]).max() < 40
+    assert len(np.unique(register.seat[:240, 0])) == 1
 
 
 def test_who_comes_back_finds_another_in_the_seat() -> None:
-    register, _ = series(3, local=True, periods=4)
+    register, _ = series(3, periods=4)
     made = register.release(list(range(len(register.value))))
     assert register.n_short() == 0
     assert not unlocked(register).open.any()
@@ -73,7 +75,7 @@ def test_who_comes_back_finds_another_in_the_seat() -> None:
 
 
 @pytest.mark.parametrize("n_values", [2, 3, 6])
-def test_each_bucket_has_two_values_without_any_one_of_its_people(n_values: int) -> None:
+def test_buckets_that_are_together_have_two_values_without_any_one_of_their_people(n_values: int) -> None:
     draw = np.random.default_rng(5)
     value = draw.integers(0, n_values, 200)
     nobody = np.full((200, 2), -1)
@@ -83,8 +85,23 @@ def test_each_bucket_has_two_values_without_any_one_of_its_people(n_values: int)
     assert held.mean() > 0.95
     assert len(np.unique(seat[held], axis=0)) == held.sum()  # nobody shares a seat
     near = []
-    for signature in np.unique(seat[held, 0]):
-        rows = np.flatnonzero(seat[:, 0] == signature)
+    for unit in np.unique(seat[held, 0] // TOGETHER):
+        rows = np.flatnonzero(seat[:, 0] // TOGETHER == unit)
+        assert len(rows) >= 4
         assert all(len(set(value[rows[rows != one]].tolist())) >= 2 for one in rows)
         near.append(points[rows].std(axis=0).max())
     assert np.mean(near) < 0.5 * points.std()
+
+
+def test_who_would_wait_takes_the_seat_of_who_left_another_bucket() -> None:
+    """Of buckets of values 2 and 5, one lost its 2 and another its 5: they are one signature from then on."""
+    seat = np.array([[4, 1], [9, 0], [6, 0]])
+    signatures = {4: (2, 5), 9: (2, 5), 6: (2, 3)}
+    joins = Joins({4: 4, 9: 9, 6: 6}, Counter({4: 2, 9: 2, 6: 2}))
+    value, points = np.array([5, 2, 2]), np.array([[0.0], [9.0], [0.0]])
+    found = seated(value, seat, signatures, (Attribute(np.arange(6)),), 2, points, joins)
+    assert found[2].tolist() == [-1, -1]  # it is nearer, and of other values
+    assert found[0, 0] == found[1, 0]
+    assert joins.signature[4] == joins.signature[9] != joins.signature[6]
+    many = Joins({4: 4, 9: 9, 6: 6}, Counter({4: 2, 9: 7, 6: 2}))  # too many would be unlocked by one
+    assert (seated(value, seat, signatures, (Attribute(np.arange(6)),), 2, points, many) == -1).all()

@@ -12,7 +12,7 @@ from tasks.history.attribute import Attribute
 from tasks.history.cohorts import ABSENT
 from tasks.history.placing import placed
 from tasks.history.revision import join_nearest, revision
-from tasks.history.seating import seated
+from tasks.history.seating import Joins, seated
 from tasks.history.signatures import balanced, interchanged
 from tasks.history.sticky import Past, Sticky, sticky
 from tasks.history.worlds import possible_values
@@ -30,7 +30,7 @@ def table_of(ages: list[float], value: IntArray) -> PreparedTable:
     return prepared(POLICY, rows)
 
 
-def in_tens(rows: IntArray, each: float) -> IntArray:
+def in_tens(rows: IntArray, each: int) -> IntArray:
     """Cut people as a method would that makes groups of ten, each of whom stands for `each`."""
     return np.arange(len(rows)) // max(1, round(10 / each))
 
@@ -42,13 +42,13 @@ def as_they_are(labels: IntArray) -> IntArray:
 class Register:
     """A series as it grows: who is who, their values, classes and seats."""
 
-    def __init__(self, value: list[int], enough: int = 2, *, local: bool = False) -> None:
+    def __init__(self, value: list[int], enough: int = 2) -> None:
         self.value = np.array(value, dtype=np.int64)
         self.classes = np.empty((len(value), 0), dtype=np.int64)
         self.seat = np.full((len(value), 2), -1, dtype=np.int64)
         self.bucket = np.full(len(value), -1, dtype=np.int64)
         self.attributes = (Attribute(np.arange(6)),)
-        self.enough, self.local = enough, local
+        self.enough = enough
 
     def join(self, value: list[int]) -> list[int]:
         """Add people, and return their numbers."""
@@ -66,9 +66,7 @@ class Register:
         past = Past(self.classes, self.value, self.seat, self.bucket, rows, self.attributes)
         table = table_of([float(7 * one % 90) for one in here], self.value[rows])
         points = z_scored(table)
-        made = sticky(
-            past, table, points, self.enough, 10, in_tens, as_they_are, no_progress, revised, local=self.local
-        )
+        made = sticky(past, table, points, self.enough, 10, in_tens, as_they_are, no_progress, revised)
         now = np.full(len(self.value), ABSENT, dtype=np.int64)
         now[rows] = made.labels
         self.classes = np.column_stack([self.classes, now])
@@ -124,55 +122,57 @@ def test_another_signature_is_a_certificate_all_the_same() -> None:
 
 def test_newcomers_make_buckets_of_values_that_differ() -> None:
     value = np.array([0, 0, 1, 1])
-    seat = seated(value, np.full((4, 2), -1), {}, (Attribute(np.arange(2)),), 2, np.zeros((4, 1)))
-    assert sorted(map(tuple, seat.tolist())) == [(0, 0), (0, 0), (0, 1), (0, 1)]
-    assert len({tuple(seat[i]) for i in np.flatnonzero(value == 0)}) == 1
+    seat = seated(value, np.full((4, 2), -1), {}, (Attribute(np.arange(2)),), 2, np.zeros((4, 1)), Joins())
+    assert sorted(map(tuple, seat.tolist())) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert seat[:, 1].tolist() == value.tolist()
 
 
 def test_each_attribute_of_a_tuple_has_enough_values_in_a_bucket() -> None:
     # Tuples (0,0), (0,1), (1,0): no two differ in both, all three have two values of each.
     attributes = (Attribute(np.array([0, 0, 1])), Attribute(np.array([0, 1, 0])))
-    seat = seated(np.array([0, 1, 2]), np.full((3, 2), -1), {}, attributes, 2, np.zeros((3, 1)))
+    seat = seated(np.array([0, 1, 2]), np.full((3, 2), -1), {}, attributes, 2, np.zeros((3, 1)), Joins())
     assert sorted(map(tuple, seat.tolist())) == [(0, 0), (0, 1), (0, 2)]
 
 
 def test_who_is_left_of_a_frequent_value_joins_a_bucket() -> None:
     value = np.array([0, 0, 0, 1])
-    seat = seated(value, np.full((4, 2), -1), {}, (Attribute(np.arange(2)),), 2, np.zeros((4, 1)))
+    seat = seated(value, np.full((4, 2), -1), {}, (Attribute(np.arange(2)),), 2, np.zeros((4, 1)), Joins())
     assert (seat[:, 0] >= 0).all()
     assert balanced(np.zeros((4, 1), dtype=np.int64), value, seat).all()
 
 
 def test_three_values_are_asked_for_three() -> None:
     value = np.array([0, 1, 2, 0, 1, 2])
-    seat = seated(value, np.full((6, 2), -1), {}, (Attribute(np.arange(3)),), 3, np.zeros((6, 1)))
+    seat = seated(value, np.full((6, 2), -1), {}, (Attribute(np.arange(3)),), 3, np.zeros((6, 1)), Joins())
     assert sorted(seat[:, 1].tolist()) == [0, 0, 1, 1, 2, 2]
 
 
 def test_a_part_of_the_table_with_one_value_finds_counterparts_elsewhere() -> None:
     value = np.array([0] * 1_500 + [0, 1] * 750)
     points = np.arange(3_000.0)[:, None]  # the first half has one value only
-    seat = seated(value, np.full((3_000, 2), -1), {}, (Attribute(np.arange(2)),), 2, points)
+    seat = seated(value, np.full((3_000, 2), -1), {}, (Attribute(np.arange(2)),), 2, points, Joins())
     assert (seat[:, 0] >= 0).all()
     assert balanced(np.zeros((3_000, 1), dtype=np.int64), value, seat).all()
 
 
 def test_nobody_is_seated_without_a_counterpart() -> None:
     value = np.array([0, 0, 0])
-    seat = seated(value, np.full((3, 2), -1), {}, (Attribute(np.arange(2)),), 2, np.zeros((3, 1)))
+    seat = seated(value, np.full((3, 2), -1), {}, (Attribute(np.arange(2)),), 2, np.zeros((3, 1)), Joins())
     assert seat.tolist() == [NOBODY] * 3
 
 
 def test_a_newcomer_of_the_same_value_takes_the_place_of_who_left() -> None:
     seat = np.array([[4, 0], [4, 0], [4, 1], NOBODY, NOBODY])
     value = np.array([2, 2, 5, 5, 2])
-    found = seated(value, seat, {4: (2, 5)}, (Attribute(np.arange(6)),), 2, np.zeros((5, 1)))
+    found = seated(value, seat, {4: (2, 5)}, (Attribute(np.arange(6)),), 2, np.zeros((5, 1)), Joins())
     assert found.tolist() == [[4, 0], [4, 0], [4, 1], [4, 1], NOBODY]  # the last finds no counterpart
 
 
 def test_a_counterpart_waits_where_nobody_takes_the_place() -> None:
     seat = np.array([[4, 0], [4, 0], [4, 1]])
-    found = seated(np.array([2, 2, 5]), seat, {4: (2, 5)}, (Attribute(np.arange(6)),), 2, np.zeros((3, 1)))
+    found = seated(
+        np.array([2, 2, 5]), seat, {4: (2, 5)}, (Attribute(np.arange(6)),), 2, np.zeros((3, 1)), Joins()
+    )
     assert found.tolist() == [[4, 0], NOBODY, [4, 1]]
 
 
@@ -180,25 +180,24 @@ def test_every_group_holds_positions_alike_and_near_people_are_together() -> Non
     ages = [10.0, 80.0, 11.0, 81.0, 12.0, 82.0, 13.0, 83.0]
     value = np.array([0, 0, 1, 1, 0, 0, 1, 1])
     table = table_of(ages, value)
-    seat = np.column_stack([np.zeros(8, dtype=np.int64), value])
+    seat = np.column_stack([np.array([0, 4, 0, 4, 1, 5, 1, 5]), value])
 
-    def young_and_old(rows: IntArray, each: float) -> IntArray:
-        assert each == 2
+    def young_and_old(rows: IntArray, each: int) -> IntArray:
+        assert each == 4
         return (table.numeric[rows, 0] > 50).astype(np.int64)
 
-    labels, seats = placed(table, seat, value, value, z_scored(table), 9, young_and_old, no_progress)
+    labels, seats = placed(table, seat, value, z_scored(table), 9, young_and_old, no_progress)
     assert balanced(labels[:, None], value, seats).all()
     assert len(set(labels[[0, 2, 4, 6]].tolist())) == len(set(labels[[1, 3, 5, 7]].tolist())) == 1
 
 
-def test_who_was_left_out_by_the_cut_takes_a_bucket_along() -> None:
+def test_who_was_left_out_by_the_cut_takes_its_buckets_along() -> None:
     value = np.array([0, 1, 0, 1])
     table = table_of([1, 2, 3, 4], value)
-    seat = np.column_stack([np.zeros(4, dtype=np.int64), value])
+    seat = np.column_stack([np.array([0, 0, 4, 4]), value])
     labels, seats = placed(
         table,
         seat,
-        value,
         value,
         z_scored(table),
         9,
