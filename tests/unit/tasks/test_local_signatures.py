@@ -57,7 +57,6 @@ def test_a_series_in_which_many_share_a_signature_goes_on_with_it() -> None:
     register = Register([0, 1] * 120)
     register.release(list(range(240)))
     register.seat[:, 0] = register.bucket[:] = 0
-    assert unlocked(register).people.mean() > 10
     (new,) = register.join([1])
     made = register.release([*range(1, 240), new])
     assert register.n_short() == 0
@@ -103,5 +102,5 @@ def test_who_would_wait_takes_the_seat_of_who_left_another_bucket() -> None:
     assert found[2].tolist() == [-1, -1]  # it is nearer, and of other values
     assert found[0, 0] == found[1, 0]
     assert joins.signature[4] == joins.signature[9] != joins.signature[6]
-    many = Joins({4: 4, 9: 9, 6: 6}, Counter({4: 2, 9: 7, 6: 2}))  # too many would be unlocked by one
+    many = Joins({4: 4, 9: 9, 6: 6}, Counter({4: 2, 9: 9, 6: 2}))  # too many would be unlocked by one
     assert (seated(value, seat, signatures, (Attribute(np.arange(6)),), 2, points, many) == -1).all()

@@ -313,7 +313,7 @@ def test_a_register_of_two_percent_a_month_keeps_nearly_everybody(seed: int) -> 
     here = list(range(1_200))
     for _ in range(6):
         made = register.release(here)
-        assert (made.labels < 0).mean() <= 0.01
+        assert (made.labels < 0).mean() <= 0.015
         here = sorted(rng.permutation(here)[24:].tolist())
         here += register.join(rng.choice(6, 24, p=shares).tolist())
     assert register.n_short() == 0
