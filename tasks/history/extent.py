@@ -23,7 +23,9 @@ class Extent:
             marks = np.zeros((n_groups, len(table.domains[name])), dtype=bool)
             marks[labels[rows], table.codes[rows, column]] = True
             self._member.append(marks)
-        spread = np.nanmax(table.numeric, axis=0) - np.nanmin(table.numeric, axis=0) if table.n_records else 0.0
+        spread = (
+            np.nanmax(table.numeric, axis=0) - np.nanmin(table.numeric, axis=0) if table.n_records else 0.0
+        )
         self._span = np.where(np.asarray(spread) > 0, spread, np.inf)
 
     def growth(self, group: IntArray, rows: IntArray) -> FloatArray:

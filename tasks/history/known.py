@@ -52,12 +52,14 @@ def unlocked_by_one(
     enough: int,
     person: IntArray,
     seat: IntArray | None = None,
+    unit: IntArray | None = None,
     kept: Kept | None = None,
     visits: int = VISITS,
 ) -> Unlocked:
     """Return how many other people the values of each person unlock at most.
 
-    Shapes as those of `possible_values`; `person` (n,) numbers the people, who may be several subjects.
+    Shapes as those of `possible_values`; `person` (n,) numbers the people, who may be several subjects, and
+    `unit` (n, 2) are seats of several signatures together, where these are balanced too.
     Linear in the rows but for whom cohorts do not protect from everybody: for these it grows with the graphs
     of exchanges, up to `visits`.
     """
@@ -66,7 +68,8 @@ def unlocked_by_one(
     if kept is not None:
         search.ask_worlds(kept)
     search.ask_exchanges()
-    return search.counted(np.full((len(value), 2), NONE) if seat is None else seat)
+    nobody = np.full((len(value), 2), NONE)
+    return search.counted(nobody if seat is None else seat, nobody if unit is None else unit)
 
 
 @dataclass
@@ -219,30 +222,51 @@ class _Search:
             single = frozenset(one for one in path if self.size[one] == 1)
             self.options[kind].add(other, frozenset(bridges), single)
 
-    def counted(self, seat: IntArray) -> Unlocked:
-        """Return what each person unlocks; signatures are looked at for those whom nothing else protects."""
+    def counted(self, seat: IntArray, unit: IntArray) -> Unlocked:
+        """Return what each person unlocks: whom neither worlds nor signatures, or units of them, protect."""
         n_people = int(self.person.max(initial=-1)) + 1
         several = np.bincount(self.person, minlength=n_people) > 1
+        certificates = [_Certificates(self, each, several[self.person]) for each in (seat, unit)]
         short = {kind for kind in self.options if self.is_short(kind)}
-        people, open_ = _by_signatures(self, seat, np.isin(self.kind, list(short)), several)
-        by_kind, hanging = np.zeros(len(self.size), dtype=np.int64), set(short)
+        people, hanging = np.zeros(n_people, dtype=np.int64), np.zeros(len(self.value), dtype=bool)
+        open_ = np.zeros(n_people, dtype=bool)
+        members = np.split(np.argsort(self.kind, kind="stable"), np.cumsum(self.size)[:-1])
         used: dict[int, list[int]] = {}
         for kind in set(self.options) - short:
             for one in self.options[kind].single:
                 if self.is_short(kind, frozenset([one])):
-                    by_kind[one] += self.size[kind] - (one == kind)
-                    hanging.add(kind)
+                    self._lose(members[kind], int(members[one][0]), certificates, people, hanging)
             for one in frozenset().union(*self.options[kind].used.values()):
                 used.setdefault(one, []).append(kind)
-        once = ~several[self.person]
-        people[self.person[once]] += by_kind[self.kind[once]]
+        is_short = np.isin(self.kind, list(short))
+        open_[self.person[is_short & ~certificates[0].held & ~certificates[1].held]] = True
+        for own in certificates[1].groups(is_short):
+            for known in own.tolist():
+                self._lose(own[is_short[own]], known, certificates, people, hanging)
+        rest = is_short & certificates[0].held & ~certificates[1].held
+        certificates[0].count(rest, people)
+        hanging |= is_short & ~certificates[1].held
         for person, kinds in self._of_several(several):
             affected = {kind for one in kinds for kind in used.get(one, ())} - kinds
             lost = [kind for kind in affected if self.is_short(kind, kinds, several=True)]
             people[person] += int(self.size[lost].sum())
         alone = np.ones(n_people, dtype=bool)
-        alone[self.person[np.isin(self.kind, list(hanging))]] = False
+        alone[self.person[hanging]] = False
         return Unlocked(people + int(open_.sum()) - open_, alone, open_, self.spent)
+
+    def _lose(
+        self,
+        subjects: IntArray,
+        known: int,
+        certificates: Sequence[_Certificates],
+        people: IntArray,
+        hanging: BoolArray,
+    ) -> None:
+        """Count which of some subjects no certificate protects from who knows one, in place."""
+        others = subjects[self.person[subjects] != self.person[known]]
+        lost = np.logical_and.reduce([each.lost(others, known) for each in certificates])
+        people[self.person[known]] += int(lost.sum())
+        hanging[others[lost]] = True
 
     def _of_several(self, several: BoolArray) -> Iterator[tuple[int, frozenset[int]]]:
         """Yield each person who is several subjects, with their kinds."""
@@ -299,29 +323,57 @@ def _bridges(
     return path, bridges, len(came) + len(seen)
 
 
-def _by_signatures(
-    search: _Search, seat: IntArray, short: BoolArray, several: BoolArray
-) -> tuple[IntArray, BoolArray]:
-    """Return how many of the `short` subjects (n,) each person unlocks by the signatures that are balanced.
+class _Certificates:
+    """What balanced `seat` (n, 2) leave possible: who is `held` (n,) in one, and who of it must not be known.
 
-    And the people whom no signature protects. Whoever is `several` (p,) subjects unlocks whole signatures.
+    Of whoever is `several` (n,) subjects, every signature counts as lost.
     """
-    held = balanced(search.classes, search.value, seat)
-    people, open_ = np.zeros(len(several), dtype=np.int64), np.zeros(len(several), dtype=bool)
-    open_[search.person[short & ~held]] = True
-    for signature in np.unique(seat[held, 0]).tolist():
-        of = held & (seat[:, 0] == signature)
-        person, position, is_short = search.person[of], seat[of, 1], short[of]
-        tuples = dict(zip(position.tolist(), search.value[of].tolist(), strict=True))
-        if not search.is_enough(frozenset(tuples.values())):
-            open_[person[is_short]] = True
-            continue
-        for known, own in tuples.items():
-            rest = frozenset(other for one, other in tuples.items() if one != known)
-            lost = is_short & (position != known) & (not search.is_enough(rest))
-            lost |= is_short & (position == known) & (not search.is_enough(frozenset([own])))
-            here = position == known
-            people[person[here]] += int(lost.sum()) - lost[here]
-        whole = several[person]
-        people[np.unique(person[whole])] += int(is_short.sum())
-    return people, open_
+
+    def __init__(self, search: _Search, seat: IntArray, several: BoolArray) -> None:
+        held = balanced(search.classes, search.value, seat)
+        seats, first, place = np.unique(seat[held], axis=0, return_index=True, return_inverse=True)
+        tuples = search.value[held][first]
+        start = np.flatnonzero(np.diff(seats[:, 0], prepend=NONE))
+        self._person, self._several = search.person, several
+        # Of each seat: whether enough is possible, and whether it is without this seat, and to it alone.
+        enough, rest, own = (np.zeros(len(seats), dtype=bool) for _ in range(3))
+        for low, high in pairwise([*start.tolist(), len(seats)]):
+            here = tuples[low:high].tolist()
+            enough[low:high] = search.is_enough(frozenset(here))
+            for position, each in enumerate(here):
+                rest[low + position] = search.is_enough(frozenset(here[:position] + here[position + 1 :]))
+                own[low + position] = search.is_enough(frozenset([each]))
+        self._signature, self._position = np.full(len(seat), NONE), np.full(len(seat), NONE)
+        self.held = held.copy()
+        self.held[held] = enough[place.reshape(-1)]
+        self._signature[held], self._position[held] = seat[held, 0], place.reshape(-1)
+        self._signature[~self.held] = NONE
+        self._rest, self._own = rest, own
+
+    def lost(self, subjects: IntArray, known: int) -> BoolArray:
+        """Tell which of some subjects, (s,), these protect from nobody who knows one subject."""
+        if not self.held[known]:
+            return ~self.held[subjects]
+        same = self.held[subjects] & (self._signature[subjects] == self._signature[known])
+        if not self._several[known]:
+            at = self._position[known]
+            here = self._position[subjects] == at
+            same &= np.where(here, not self._own[at], not self._rest[at])
+        return np.asarray(~self.held[subjects] | same)
+
+    def groups(self, of: BoolArray) -> Iterator[IntArray]:
+        """Yield the subjects of each signature that holds some `of` these, (n,)."""
+        rows = np.flatnonzero(self.held & np.isin(self._signature, self._signature[of & self.held]))
+        rows = rows[np.argsort(self._signature[rows], kind="stable")]
+        yield from np.split(rows, np.flatnonzero(np.diff(self._signature[rows])) + 1) if len(rows) else ()
+
+    def count(self, short: BoolArray, people: IntArray) -> None:
+        """Add to each person's count whom they unlock of the `short` subjects, in place."""
+        for of in self.groups(short):
+            position, is_short, person = self._position[of], short[of], self._person[of]
+            for known in np.unique(position).tolist():
+                here = position == known
+                lost = is_short & np.where(here, not self._own[known], not self._rest[known])
+                people[person[here]] += int(lost.sum()) - lost[here]
+            whole = np.unique(person[self._several[of]])
+            people[whole] += int(is_short.sum())

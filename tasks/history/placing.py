@@ -29,6 +29,7 @@ def placed(
     table: PreparedTable,
     seat: IntArray,
     pool: IntArray,
+    before: IntArray,
     points: FloatArray,
     least_size: int,
     cut: Cut,
@@ -36,10 +37,11 @@ def placed(
 ) -> tuple[IntArray, IntArray]:
     """Return labels (m,) and seats (m, 2) in which every group has equally many people in each position.
 
-    Buckets that lie together are a unit; one of `least_size` people is a group of its own, `cut` groups the
-    others, and smaller ones join the nearest group. Those of one `pool` (m,) may take one another's seats;
-    `points` (m, d) are where records lie. -1 where there is no seat, or no place in a group. O(m AT_ONCE)
-    for costs, and pools x (m + groups) for cells.
+    Buckets that lie together are a unit; one of `least_size` people is a group of its own. A unit stays in
+    the group that its people were in `before` (m,), and groups of twice the least size are cut; `cut` groups
+    the others, and smaller ones join the nearest group. Those of one `pool` (m,) may take one another's
+    seats; `points` (m, d) are where records lie. -1 where there is no seat, or no place in a group. O(m
+    AT_ONCE) for costs, and pools x (m + groups) for cells.
     """
     labels = np.full(len(seat), -1, dtype=np.int64)
     unit = seat[:, 0] // TOGETHER  # -1 for none
@@ -50,13 +52,21 @@ def placed(
     length = n_people[unit[firsts]]
     whole = length >= least_size
     each = int(np.bincount(length[~whole]).argmax()) if not whole.all() else 0
-    cut_ones = ~whole & (length >= each)
-    if cut_ones.any():
-        labels[firsts[cut_ones]] = cut(firsts[cut_ones], each)
+    own = np.full(len(n_people), -1, dtype=np.int64)
+    np.maximum.at(own, unit[unit >= 0], before[unit >= 0])
+    own = np.where(whole, -1, own[unit[firsts]])
+    size = np.bincount(1 + own, length)
+    for group in [-1, *np.flatnonzero(size[1:] >= 2 * least_size).tolist()]:
+        mine = firsts[~whole & (length >= each) & (own == group)]
+        if len(mine) and (found := cut(mine, each)).max() >= 0:
+            labels[mine] = np.where(found >= 0, labels.max() + 1 + found, -1)
+    kept = (own >= 0) & (labels[firsts] < 0)
+    labels[firsts[kept]] = labels.max() + 1 + own[kept]
     labels[firsts[whole]] = labels.max(initial=-1) + 1 + np.arange(int(whole.sum()))
-    small, there = firsts[length < each], firsts[labels[firsts] >= 0]
+    small, there = firsts[~whole & (own < 0) & (length < each)], firsts[labels[firsts] >= 0]
     if len(small) and len(there):
         labels[small] = labels[there[cKDTree(points[there]).query(points[small])[1]]]
+    labels[firsts] = np.unique(np.append(labels[firsts], -1), return_inverse=True)[1][:-1] - 1
     of = np.full(len(n_people), -1)
     of[unit[firsts]] = labels[firsts]
     labels[others] = of[unit[others]]

@@ -31,6 +31,12 @@ def joined(one: IntArray, other: IntArray, n: int) -> IntArray:
     return np.asarray(least[part])
 
 
+def unit_seats(bucket: IntArray, position: IntArray) -> IntArray:
+    """Return seats (n, 2) of the numbers that lie together as one: more people can change places there."""
+    place = bucket % TOGETHER * (1 + int(position.max(initial=0))) + position
+    return np.where(bucket[:, None] >= 0, np.column_stack([bucket // TOGETHER, place]), NONE)
+
+
 def balanced(classes: IntArray, value: IntArray, seat: IntArray) -> BoolArray:
     """Tell for each of n subjects whether its signature is balanced in every class of every release.
 

@@ -126,7 +126,8 @@ def sticky(
     if found is None:
         seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], joins)
         pools = _pools(value, seat, own)
-        labels, seat = placed(table, seat, pools, points, least_size, cut, progress)
+        last = past.classes[past.subject, -1] if past.classes.shape[1] else np.full(len(value), ABSENT)
+        labels, seat = placed(table, seat, pools, last, points, least_size, cut, progress)
     else:
         labels, seat = found
     for change in (swap_people, merge_groups):

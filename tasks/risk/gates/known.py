@@ -49,6 +49,7 @@ def known_gate(evidence: Evidence) -> GateResult:
             policy.privacy.l,
             subjects.person,
             subjects.seat,
+            subjects.unit,
             found.kept,
         )
         n, most = subjects.n_people, max(most, int(told.people.max(initial=0)))

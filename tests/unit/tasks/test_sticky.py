@@ -186,7 +186,7 @@ def test_every_group_holds_positions_alike_and_near_people_are_together() -> Non
         assert each == 4
         return (table.numeric[rows, 0] > 50).astype(np.int64)
 
-    labels, seats = placed(table, seat, value, z_scored(table), 9, young_and_old, no_progress)
+    labels, seats = placed(table, seat, value, np.full(8, -1), z_scored(table), 9, young_and_old, no_progress)
     assert balanced(labels[:, None], value, seats).all()
     assert len(set(labels[[0, 2, 4, 6]].tolist())) == len(set(labels[[1, 3, 5, 7]].tolist())) == 1
 
@@ -199,6 +199,7 @@ def test_who_was_left_out_by_the_cut_takes_its_buckets_along() -> None:
         table,
         seat,
         value,
+        np.full(4, -1),
         z_scored(table),
         9,
         lambda rows, _: np.where(rows == rows[0], -1, 0),
