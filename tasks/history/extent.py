@@ -28,31 +28,37 @@ class Extent:
         )
         self._span = np.where(np.asarray(spread) > 0, spread, np.inf)
 
-    def growth(self, group: IntArray, rows: IntArray) -> FloatArray:
-        """Return by how much the penalty of each group grows with each of `rows`, (groups, rows)."""
-        total = np.zeros((len(group), len(rows)))
+    def add(self, group: int, other: Extent, unit: int) -> None:
+        """Add a unit of another to a group."""
+        self.size[group] += other.size[unit]
+        self._low[group] = np.fmin(self._low[group], other._low[unit])
+        self._high[group] = np.fmax(self._high[group], other._high[unit])
+        for mine, theirs in zip(self._member, other._member, strict=True):
+            mine[group] |= theirs[unit]
+
+    def cost(self, group: IntArray) -> FloatArray:
+        """Return the penalty of each group's people together, (groups,)."""
+        total = np.zeros(len(group))
         for column, span in enumerate(self._span):
-            number = self._numeric[rows, column]
-            over = number - self._high[group, column, None]
-            under = self._low[group, column, None] - number
-            both = np.fmax(over, 0.0) + np.fmax(under, 0.0)
-            total += np.where(np.isfinite(both), both, 0.0) / span
-        for column, marks in enumerate(self._member):
-            n_values = marks.shape[1]
+            width = self._high[group, column] - self._low[group, column]
+            total += np.where(np.isfinite(width), width, 0.0) / span
+        for marks in self._member:
             covered = marks[group].sum(axis=1)
-            # A cell of one value costs nothing, one of two costs two.
-            step = np.where(covered == 1, 2.0, 1.0) / n_values if n_values > 1 else np.zeros(len(group))
-            total += np.where(marks[group][:, self._codes[rows, column]], 0.0, step[:, None])
-        return total
+            total += np.where(covered > 1, covered, 0) / marks.shape[1]
+        return total * self.size[group]
 
-    def centre(self, group: IntArray) -> FloatArray:
-        """Return where each group lies by the first attribute."""
-        if self._numeric.shape[1]:
-            return np.asarray((self._low[group, 0] + self._high[group, 0]) / 2)
-        return np.asarray(self._member[0][group].argmax(axis=1), dtype=np.float64)
-
-    def place(self, rows: IntArray) -> FloatArray:
-        """Return where each row lies by it."""
-        if self._numeric.shape[1]:
-            return np.asarray(self._numeric[rows, 0])
-        return np.asarray(self._codes[rows, 0], dtype=np.float64)
+    def with_each(self, group: IntArray, other: Extent, units: IntArray) -> FloatArray:
+        """Return the penalty of each group together with each of the `units` of another, (groups, units)."""
+        total = np.zeros((len(group), len(units)))
+        for column, span in enumerate(self._span):
+            low = np.fmin(self._low[group, column, None], other._low[units, column])
+            high = np.fmax(self._high[group, column, None], other._high[units, column])
+            width = high - low
+            total += np.where(np.isfinite(width), width, 0.0) / span
+        for mine, theirs in zip(self._member, other._member, strict=True):
+            if (n_values := mine.shape[1]) > 1:
+                covered = (~mine[group]).astype(np.float64) @ theirs[units].T + mine[group].sum(axis=1)[
+                    :, None
+                ]
+                total += np.where(covered > 1, covered, 0.0) / n_values
+        return total * (self.size[group, None] + other.size[units])

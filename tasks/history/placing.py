@@ -14,12 +14,11 @@ from scipy.spatial import cKDTree
 
 from tasks.history.extent import Extent
 from tasks.history.signatures import TOGETHER
-from tasks.types import FloatArray, IntArray, PreparedTable, Progress
+from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
-ROUNDS = 3
-PART = 256
-POOLS = 4  # of buckets: those of one change places among the others
+ROUNDS, DRAWS = 4, 3  # in each round, so many draws of people
+NEAREST = 32  # groups that a unit may join
 
 Cut = Callable[[IntArray, int], IntArray]
 """Groups `rows` among themselves, of so many people for each: labels, -1 for those it leaves out."""
@@ -43,100 +42,151 @@ def placed(
     seats; `points` (m, d) are where records lie. -1 where there is no seat, or no place in a group. O(m
     AT_ONCE) for costs, and pools x (m + groups) for cells.
     """
-    labels = np.full(len(seat), -1, dtype=np.int64)
-    unit = seat[:, 0] // TOGETHER  # -1 for none
-    firsts, others = _nearest_to_middles(unit, points)
-    if not len(firsts):
-        return labels, np.full_like(seat, -1)
+    unit = _units(seat)
+    if not (unit >= 0).any():
+        return np.full(len(seat), -1, dtype=np.int64), np.full_like(seat, -1)
     n_people = np.bincount(unit[unit >= 0])
-    length = n_people[unit[firsts]]
-    whole = length >= least_size
-    each = int(np.bincount(length[~whole]).argmax()) if not whole.all() else 0
-    own = np.full(len(n_people), -1, dtype=np.int64)
-    np.maximum.at(own, unit[unit >= 0], before[unit >= 0])
-    own = np.where(whole, -1, own[unit[firsts]])
-    size = np.bincount(1 + own, length)
-    for group in [-1, *np.flatnonzero(size[1:] >= 2 * least_size).tolist()]:
-        mine = firsts[~whole & (length >= each) & (own == group)]
-        if len(mine) and (found := cut(mine, each)).max() >= 0:
-            labels[mine] = np.where(found >= 0, labels.max() + 1 + found, -1)
-    kept = (own >= 0) & (labels[firsts] < 0)
-    labels[firsts[kept]] = labels.max() + 1 + own[kept]
-    labels[firsts[whole]] = labels.max(initial=-1) + 1 + np.arange(int(whole.sum()))
-    small, there = firsts[~whole & (own < 0) & (length < each)], firsts[labels[firsts] >= 0]
-    if len(small) and len(there):
-        labels[small] = labels[there[cKDTree(points[there]).query(points[small])[1]]]
-    labels[firsts] = np.unique(np.append(labels[firsts], -1), return_inverse=True)[1][:-1] - 1
-    of = np.full(len(n_people), -1)
-    of[unit[firsts]] = labels[firsts]
-    labels[others] = of[unit[others]]
+    last = np.full(len(n_people), -1, dtype=np.int64)
+    np.maximum.at(last, unit[unit >= 0], before[unit >= 0])
+    firsts = _firsts(unit, points)
+    group, loose = _cut(firsts, n_people, last, least_size, cut)
+    labels = np.where(unit >= 0, group[unit], -1)
+    group = _joined(table, unit, labels, loose, points, least_size)
+    labels = np.where(unit >= 0, np.unique(np.append(group, -1), return_inverse=True)[1][unit] - 1, -1)
     seat = np.where(labels[:, None] >= 0, seat, -1)
-    for number in range(ROUNDS):
-        progress(number / ROUNDS, "who is beside whom")
-        for turn in (2 * number, 2 * number + 1):
-            labels = _with_units_exchanged(table, seat[:, 0] // TOGETHER, labels, points, turn)
-        seat = _exchanged(table, seat, labels, pool, points, number)
+    for turn in range(ROUNDS):
+        progress(turn / ROUNDS, "who is beside whom")
+        labels = _with_units_exchanged(table, _units(seat), labels, points, turn)
+        labels, seat = _with_people_exchanged(table, seat, labels, pool, points, turn)
     return labels, seat
 
 
-def _nearest_to_middles(unit: IntArray, points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return of each unit the person who is nearest to where its people lie, and the others."""
+def _units(seat: IntArray) -> IntArray:
+    """Number the units of records, (m,), -1 for none."""
+    rows = seat[:, 0] >= 0
+    unit = np.full(len(seat), -1, dtype=np.int64)
+    unit[rows] = np.unique(seat[rows, 0] // TOGETHER, return_inverse=True)[1].reshape(-1)
+    return unit
+
+
+def _middles(unit: IntArray, points: FloatArray) -> FloatArray:
+    rows = unit >= 0
+    sums = [np.bincount(unit[rows], column) for column in points[rows].T]
+    return np.asarray(np.column_stack(sums) / np.bincount(unit[rows])[:, None], dtype=np.float64)
+
+
+def _firsts(unit: IntArray, points: FloatArray) -> IntArray:
+    """Return of each unit the person who is nearest to where its people lie."""
     rows = np.flatnonzero(unit >= 0)
-    number = np.unique(unit[rows], return_inverse=True)[1].reshape(-1)
-    n = np.bincount(number)
-    middle = np.column_stack([np.bincount(number, column) / n for column in points[rows].T])
-    apart = ((points[rows] - middle[number]) ** 2).sum(axis=1)
-    order = np.lexsort((apart, number))
-    first = np.zeros(len(rows), dtype=bool)
-    first[order[np.diff(number[order], prepend=-1) != 0]] = True
-    return rows[first], rows[~first]
+    apart = ((points[rows] - _middles(unit, points)[unit[rows]]) ** 2).sum(axis=1)
+    order = np.lexsort((apart, unit[rows]))
+    return rows[order[np.diff(unit[rows[order]], prepend=-1) != 0]]
 
 
-def _exchanged(
-    table: PreparedTable, seat: IntArray, labels: IntArray, pool: IntArray, points: FloatArray, turn: int
+def _cut(
+    firsts: IntArray, n_people: IntArray, last: IntArray, least_size: int, cut: Cut
+) -> tuple[IntArray, BoolArray]:
+    """Return the group of each of u units, -1 for those that `cut` left out, and which are loose.
+
+    `last` (u,) are groups that they were in, -1 for none. Loose are units of fewer people than others, or
+    all, where these make no group.
+    """
+    whole = n_people >= least_size
+    group, loose = last.copy(), np.zeros(len(last), dtype=bool)
+    free = np.flatnonzero(~whole)
+    n_groups = int(last.max()) + 1
+    if len(free):
+        each = int(np.bincount(n_people[free]).argmax())
+        size = np.bincount(1 + last[free], n_people[free])
+        for one in [-1, *np.flatnonzero(size[1:] >= 2 * least_size).tolist()]:
+            of = free[last[free] == one]
+            mine = of[n_people[of] >= each]
+            found = cut(firsts[mine], each) if len(mine) else mine
+            group[mine] = np.where(found >= 0, n_groups + found, one)
+            loose[of] = (n_people[of] < each) | (found < 0).all()
+            n_groups += int(found.max(initial=-1)) + 1
+    group[whole] = n_groups + np.arange(int(whole.sum()))
+    return group, loose
+
+
+def _joined(
+    table: PreparedTable,
+    unit: IntArray,
+    labels: IntArray,
+    loose: BoolArray,
+    points: FloatArray,
+    least_size: int,
 ) -> IntArray:
-    """Let the people of each pool change places where that costs less; return their seats."""
-    seat = seat.copy()
-    n_groups = int(labels.max(initial=-1)) + 1
+    """Return the group of each unit after `loose` ones, and those of too small groups, joined others."""
+    group = np.full(len(loose), -1, dtype=np.int64)
+    group[unit[unit >= 0]] = labels[unit >= 0]
+    if not (labels >= 0).any():
+        return group
+    extent, cells = Extent(table, labels, int(labels.max()) + 1), Extent(table, unit, len(loose))
+    where = _middles(np.unique(np.append(labels, -1), return_inverse=True)[1][:-1] - 1, points)
+    there, here = np.unique(labels[labels >= 0]), _middles(unit, points)
+    tree, n_near = cKDTree(where), min(NEAREST, len(there))
+    small = there[np.argsort(extent.size[there], kind="stable")].tolist()
+    of_group = {one: np.flatnonzero(group == one) for one in small}
+    for one in [-1, *small]:
+        movers = np.flatnonzero(loose & (group < 0)) if one < 0 else of_group[one]
+        if one >= 0 and (extent.size[one] >= least_size or n_near == 1):
+            continue
+        for mover in movers.tolist():
+            near = there[tree.query(here[mover], k=[*range(1, 1 + n_near)])[1]]
+            near = near[(near != one) & (extent.size[near] > 0)]
+            if len(near):
+                grown = extent.with_each(near, cells, np.array([mover]))[:, 0] - extent.cost(near)
+                best = int(near[grown.argmin()])
+                extent.add(best, cells, mover)
+                of_group[best] = np.append(of_group[best], mover)
+                group[mover] = best
+        if one >= 0 and not (group[movers] == one).any():
+            extent.size[one] = 0
+    return group
+
+
+def _with_people_exchanged(
+    table: PreparedTable, seat: IntArray, labels: IntArray, pool: IntArray, points: FloatArray, turn: int
+) -> tuple[IntArray, IntArray]:
+    """Return labels and seats after people of a pool, one of a group, changed where that costs less."""
+    labels, seat = labels.copy(), seat.copy()
+    draw = np.random.default_rng(turn)
     rows = np.flatnonzero(labels >= 0)
     rows = rows[np.argsort(pool[rows], kind="stable")]
-    for mine in np.split(rows, np.flatnonzero(np.diff(pool[rows])) + 1):
+    pools = np.split(rows, np.flatnonzero(np.diff(pool[rows])) + 1)
+    for of in (draw.permutation(each) for each in pools for _ in range(DRAWS)):
+        mine = of[np.unique(labels[of], return_index=True)[1]]
         if len(mine) < 2:
             continue
-        without = labels.copy()
-        without[mine] = -1
-        extent = Extent(table, without, n_groups)
-        for some, people in parts(mine, mine, points, turn):
-            group, seats = labels[some].copy(), seat[some].copy()
-            slot, who = linear_sum_assignment(_cost(extent, group, people))
-            labels[people[who]], seat[people[who]] = group[slot], seats[slot]
-    return seat
+        group, extent = labels[mine], _without(table, labels, mine)
+        cells = Extent(table, _labels(mine, np.arange(len(mine)), len(labels)), len(mine))
+        seats = seat[mine]
+        for one, other in _exchanges(extent, group, cells, points[mine], turn):
+            labels[mine[other]], seat[mine[other]] = group[one], seats[one]
+    return labels, seat
 
 
 def _with_units_exchanged(
     table: PreparedTable, unit: IntArray, labels: IntArray, points: FloatArray, turn: int
 ) -> IntArray:
-    """Return labels after units of as many people changed places as wholes where that costs less."""
+    """Return labels after units of as many people, one of a group, changed places where that costs less."""
     labels = labels.copy()
-    n_groups = int(labels.max(initial=-1)) + 1
-    rows = np.flatnonzero(labels >= 0)
-    rows = rows[np.argsort(unit[rows], kind="stable")]
-    start = np.flatnonzero(np.diff(unit[rows], prepend=-1))
-    length = np.diff(np.append(start, len(rows)))
-    draw = np.random.default_rng(turn)
-    for n in np.unique(length).tolist():
-        buckets = rows[start[length == n][:, None] + np.arange(n)]
-        pool = draw.integers(0, POOLS, len(buckets))
-        for mine in (buckets[pool == number] for number in range(POOLS)):
-            without = labels.copy()
-            without[mine] = -1
-            extent = Extent(table, without, n_groups)
-            number = np.arange(len(mine))
-            for some, here in parts(number, number, points[mine].mean(axis=1), turn):
-                group = labels[mine[some, 0]]
-                cost = sum(_cost(extent, group, mine[here, position]) for position in range(n))
-                slot, who = linear_sum_assignment(cost)
-                labels[mine[here[who]]] = group[slot][:, None]
+    rows = np.flatnonzero(unit >= 0)
+    n_people, middle = np.bincount(unit[rows]), _middles(unit, points)
+    group = np.zeros(len(n_people), dtype=np.int64)
+    group[unit[rows]] = labels[rows]
+    order = np.random.default_rng(turn).permutation(len(n_people))
+    for n in np.unique(n_people).tolist():
+        of = order[n_people[order] == n]
+        mine = of[np.unique(group[of], return_index=True)[1]]
+        moves = np.flatnonzero(np.isin(unit, mine))
+        extent = _without(table, labels, moves)
+        cells = Extent(table, np.where(np.isin(unit, mine), unit, -1), len(n_people))
+        was = group[mine]
+        for one, other in _exchanges(extent, was, cells, middle[mine], turn, mine):
+            group[mine[other]] = was[one]
+        labels[rows] = group[unit[rows]]
     return labels
 
 
@@ -156,11 +206,24 @@ def parts(
         yield from parts(np.array_split(some, 2)[half], np.array_split(people, 2)[half], points, turn)
 
 
-def _cost(extent: Extent, group: IntArray, rows: IntArray) -> FloatArray:
-    """Return what each of `rows` costs in each group, (groups, rows)."""
-    total = np.zeros((len(group), len(rows)))
-    size = np.maximum(extent.size, 1)
-    for first in range(0, len(group), PART):
-        part = slice(first, first + PART)
-        total[part] = extent.growth(group[part], rows) * size[group[part], None]
-    return total
+def _exchanges(
+    extent: Extent, group: IntArray, cells: Extent, points: FloatArray, turn: int, of: IntArray | None = None
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield places of `group` (n,), and who are best put in them: of n of `cells`, or those `of` them."""
+    number = np.arange(len(group))
+    of = number if of is None else of
+    for some, here in parts(number, number, points, turn):
+        slot, who = linear_sum_assignment(extent.with_each(group[some], cells, of[here]))
+        yield some[slot], here[who]
+
+
+def _without(table: PreparedTable, labels: IntArray, rows: IntArray) -> Extent:
+    rest = labels.copy()
+    rest[rows] = -1
+    return Extent(table, rest, int(labels.max()) + 1)
+
+
+def _labels(rows: IntArray, labels: IntArray, n: int) -> IntArray:
+    found = np.full(n, -1, dtype=np.int64)
+    found[rows] = labels
+    return found
