@@ -30,6 +30,7 @@ from tasks.intake.load import (
 )
 from tasks.intake.query import in_sandbox
 from tasks.intake.source import TableSource
+from tasks.intake.total_row import check_no_total, last_of_relation, listed_values
 from tasks.sql import identifier, literal
 
 TABLE = "releasegate_cells"
@@ -204,7 +205,10 @@ def _of_query(connection: Database, query: str, policy: ReleasePolicy) -> _Colum
     rows = f"SELECT {columns.selection} FROM (\n{query}\n) LIMIT {lengths.MOST_ROWS + 1}"
     connection.execute(f"CREATE TEMP TABLE {TABLE} AS {rows}")
     check_lengths(connection, TABLE, columns.texts, "source.query")
-    check_rows(rows_in(connection, TABLE), "source.query")
+    n_rows = rows_in(connection, TABLE)
+    check_rows(n_rows, "source.query")
+    last = last_of_relation(connection, columns.wanted, TABLE, n_rows)
+    check_no_total(connection, TABLE, last, n_rows, "source.query", listed_values(policy.roles))
     return columns
 
 

@@ -282,6 +282,19 @@ BAD = {
         "line 4 has a quote that opens or closes in the wrong place",
     ),
     "open quote": ("", 'p,A,30,"York,flu,x,s\n', "line 4 has a quote that is not closed"),
+    **{
+        f"two stray quotes, {kind}": (
+            "",
+            f"p,A,30,{first},flu,x,s\nq,A,31,York,flu,x,s\nr,A,32,{last},flu,x,s\n",
+            "line 4 has a quote that is not closed",
+        )
+        for kind, first, last in (
+            ("within", 'Yo"rk', 'Yo"rk'),
+            ("before", '"York', '"York'),
+            ("around several records", '"York', 'York"'),
+        )
+    },
+    "stray quote in a name": ('"', "", "the line of column names has a quote that is not closed"),
 }
 
 
