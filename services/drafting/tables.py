@@ -33,6 +33,7 @@ from tasks.intake.encoding import (
 )
 from tasks.intake.lengths import check_lengths
 from tasks.intake.load import rows_in
+from tasks.intake.parquet_file import check_parquet
 from tasks.intake.sealed import sealed
 from tasks.intake.sealed_file import SealedFile
 from tasks.intake.source import FORMATS, POSTGRES, SUFFIXES, Format
@@ -236,6 +237,7 @@ def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format) -> _F
     if kind not in PLAIN_FILES:
         return _File(kind, tuple(names_of_rows(table)))
     if kind == "parquet":
+        check_parquet(table)
         reader = f"read_parquet({literal(str(table.path))}, hive_partitioning = false)"
         names: list[str] = []
         problem = ""
