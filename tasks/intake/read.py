@@ -212,7 +212,10 @@ def _fetch(
         n_rows = rows_in(connection, source)
         last = last_of_relation(connection, builder.names, source, n_rows)
         check_no_total(connection, source, last, n_rows, where, listed_values(policy.roles))
-    builder.doubts = check_one_row_each(connection, source, relation.columns, policy, where, n_parts)
+    read = ", ".join([builder.selection, *map(identifier, policy.roles.dropped)])
+    builder.doubts = check_one_row_each(
+        connection, f"(SELECT {read} FROM {source})", relation.columns, policy, where, n_parts
+    )
     builder.keep_digits(connection, source)
     if before is None:
         builder.distinct = distinct and builder.repeats(connection, source)
