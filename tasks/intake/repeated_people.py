@@ -346,14 +346,30 @@ def check_one_row_each(
     where: str,
     n_parts: int = 1,
 ) -> list[str]:
-    """Return what may be people with several rows, as `repeated_people`.
+    """Return what may be people with several rows, as `repeated_in`.
 
     Raises InputError where it is certain.
     """
-    where = where if n_parts == 1 else f"the parts up to {where}"
     doubts = []
-    for found in repeated_people(connection, relation, names, policy, n_parts):
+    for place, found in repeated_in(connection, relation, names, policy, where, n_parts):
         if found.certain:
-            raise InputError(str(found), where=where, hint=found.hint)
-        doubts.append(f"{where}: {found}. {found.hint}")
+            raise InputError(str(found), where=place, hint=found.hint)
+        doubts.append(f"{place}: {found}. {found.hint}")
     return doubts
+
+
+def repeated_in(
+    connection: Database,
+    relation: str,
+    names: Sequence[str],
+    policy: ReleasePolicy,
+    where: str,
+    n_parts: int = 1,
+) -> list[tuple[str, RepeatedPeople]]:
+    """Return what shows that people have several rows, as `repeated_people`, each with the place of the rows.
+
+    The cells of `relation` are those after the policy's steps. Dates are whole: they tell people apart better
+    than the periods that are published.
+    """
+    place = where if n_parts == 1 else f"the parts up to {where}"
+    return [(place, found) for found in repeated_people(connection, relation, names, policy, n_parts)]
