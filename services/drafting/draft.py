@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 
 from policy.load import parse_policy
 from policy.location import Location
@@ -14,17 +15,18 @@ from policy.text import number_of
 from policy.trusted import NEVER_NAMES, Trusted
 from services.drafting.changes import Change, changes_of, moves_of
 from services.drafting.facts import TableFacts, table_facts, with_rounded
-from services.drafting.gate_limits import accepted_lines, gate_lines, stability_of, worlds_line
+from services.drafting.gate_limits import WIDTH, accepted_lines, gate_lines, stability_of, worlds_line
 from services.drafting.guesses import (
     MANY_VALUES,
     Guess,
     Role,
+    are_places,
     guess_roles,
     hardly_repeats,
     is_amount,
     single_amounts,
 )
-from services.drafting.limits import RECODING, method_lines, privacy_lines
+from services.drafting.limits import RECODING, K, method_lines, privacy_lines
 from services.drafting.population import nearly_all_stay, population_lines
 from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
 from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
@@ -34,6 +36,7 @@ from services.drafting.steps import is_number
 from services.drafting.tables import InputOptions
 from services.drafting.trial import Trial, try_policy
 from services.drafting.yaml_text import scalar as _scalar
+from tasks.intake.repeated_people import RepeatedPeople
 from tasks.sql import identifier
 
 UNDECIDED = "DECIDE"
@@ -56,15 +59,17 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
     with table_facts(table, *more, options=options) as read:
         facts, guesses = _facts_and_guesses(read)
         changes = _changes(facts, guesses)
+        repeated = _repeated(facts, guesses)
         lines = [
             *_head(tables, options, facts, guesses),
             *_roles(facts, guesses, changes),
-            *_expectations(facts, guesses),
+            *_expectations(facts, guesses, repeated),
             *privacy_lines(facts, guesses),
         ]
         n_last_two = sum(facts.sizes[-2:])
         accepted = accepted_lines(guesses, stay=nearly_all_stay(facts, _key_of(guesses)))
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
+    undecided |= not all(map(are_places, repeated))
     begun, worlds = "\n".join(lines), worlds_line(guesses, changes)
     first = _trial(begun, tables[-1], options) if trial and not undecided else None
     beside: dict[str, SecondRelease] = {}
@@ -130,6 +135,26 @@ def _trial(begun: str, table: Location, options: InputOptions, chosen: str | Non
     """Try the policy that begins so."""
     policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", Path("draft"))
     return try_policy(policy, table, Trusted(objects=options.objects), chosen)
+
+
+def _repeated(facts: TableFacts, guesses: Sequence[Guess]) -> list[RepeatedPeople]:
+    """Return the columns for which a run would refuse a table, because they may be people.
+
+    Where places are accepted, what else shows is asked again.
+    """
+    if any(guess.role == "key" and guess.column.repeats for guess in guesses):
+        return []
+    others, known = (
+        [guess.column.name for guess in guesses if guess.role in roles]
+        for roles in (("dropped", "identifier"), ("quasi-identifier",))
+    )
+    found: list[RepeatedPeople] = []
+    while all(map(are_places, found)):
+        more = facts.people_among(others, known, K, [name for one in found for name in one.columns])
+        if not more:
+            break
+        found += more
+    return found
 
 
 def _head(
@@ -240,7 +265,9 @@ def _sensitive(guess: Guess, change: Change | None, several: int) -> Iterator[st
             yield "      # Most values appear in one row only, which the gate `unique` blocks: round them."
 
 
-def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+def _expectations(
+    facts: TableFacts, guesses: list[Guess], repeated: Sequence[RepeatedPeople]
+) -> Iterator[str]:
     yield "expectations:"
     which, rows = "This" if facts.tables == 1 else "The smallest", number_of(facts.fewest_rows, "row")
     yield f"  # {which} table has {rows}; fewer than half of them stop a run."
@@ -258,7 +285,25 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     for column in incomplete:
         allowed = min(1.0, math.ceil(column.largest_missing_share * 100 + 1) / 100)
         yield f"    {_scalar(column.name)}: {allowed}"
+    yield from _repeats(repeated)
     yield ""
+
+
+def _repeats(repeated: Sequence[RepeatedPeople]) -> Iterator[str]:
+    """Accept columns that are named like places, and leave open what others are."""
+    for found in repeated:
+        said = str(found)
+        yield from (f"  # {line}" for line in wrap(f"{said[0].upper()}{said[1:]}.", WIDTH))
+    columns = ", ".join(dict.fromkeys(_scalar(name) for one in repeated for name in one.columns))
+    if repeated and all(map(are_places, repeated)):
+        yield "  # By the names, these are places or employers with different people: check that they are. If"
+        yield "  # they are people, make them `roles.key` with `rows: several`, and remove this line:"
+        yield f"  repeats: [{columns}]"
+    elif repeated:
+        yield f"  # {UNDECIDED}: `check` and `run` refuse such a table. If they are people, make them `roles.key`"
+        yield "  # with `rows: several`, and remove the line `repeats`. If they are places or employers with"
+        yield f"  # different people, write `repeats: [{columns}]`."
+        yield f"  repeats: {UNDECIDED}"
 
 
 def _next(tables: list[Location], *, undecided: bool) -> Iterator[str]:

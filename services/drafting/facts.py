@@ -24,7 +24,7 @@ from services.drafting.steps import Steps, is_number, replace_cells, tidy
 from services.drafting.tables import NO_STORE, InputOptions, Loaded, load_tables
 from services.drafting.words import words_of
 from tasks.intake.database import own_database
-from tasks.intake.repeated_people import people_among
+from tasks.intake.repeated_people import RepeatedPeople, people_among
 from tasks.risk.attacks.leaks import LongValues, holding, plain_text
 from tasks.risk.attacks.personal_numbers import kinds_in
 from tasks.sql import identifier, literal
@@ -154,12 +154,17 @@ class TableFacts:
             lambda query: self.connection.execute(query).fetchall(), "cells", name, others, self.number
         )
 
-    def people_among(self, names: Sequence[str], known: Sequence[str]) -> list[str]:
-        """Return which columns are each by itself people with several rows in the first table."""
-        table = identifier(self.number)
-        first = f"(SELECT * FROM cells WHERE {table} = (SELECT min({table}) FROM cells))"
-        found = people_among(self.connection, first, names, known)
-        return [one.columns[0] for one in found if len(one.columns) == 1 and one.columns[0] in names]
+    def people_among(
+        self, names: Sequence[str], known: Sequence[str], k: int = 1, accepted: Sequence[str] = ()
+    ) -> list[RepeatedPeople]:
+        """Return which columns are people with several rows in some table, for certain, or two of them."""
+        of_table = f"(SELECT * FROM cells WHERE {identifier(self.number)} ="
+        found: dict[tuple[str, ...], RepeatedPeople] = {}
+        for place in range(self.tables):
+            for one in people_among(self.connection, f"{of_table} {place})", names, known, k, accepted):
+                if one.certain:
+                    found.setdefault(one.columns, one)
+        return [*found.values()]
 
     def common_shares(self, name: str, n: int, key: str | None = None) -> tuple[float, ...]:
         """Return the shares of a table's rows that have its commonest value, or one of its two commonest, and
