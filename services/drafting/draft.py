@@ -300,9 +300,9 @@ def _repeats(repeated: Sequence[RepeatedPeople]) -> Iterator[str]:
         yield "  # they are people, make them `roles.key` with `rows: several`, and remove this line:"
         yield f"  repeats: [{columns}]"
     elif repeated:
-        yield f"  # {UNDECIDED}: `check` and `run` refuse such a table. If they are people, make them `roles.key`"
-        yield "  # with `rows: several`, and remove the line `repeats`. If they are places or employers with"
-        yield f"  # different people, write `repeats: [{columns}]`."
+        yield f"  # {UNDECIDED}: `check` and `run` refuse such a table. If they are people, make them"
+        yield "  # `roles.key` with `rows: several`, and remove the line `repeats`. If they are places or"
+        yield f"  # employers with different people, write `repeats: [{columns}]`."
         yield f"  repeats: {UNDECIDED}"
 
 

@@ -76,6 +76,7 @@ class ColumnFacts:
     )  # bands a spreadsheet may have changed
     sentinels: Sentinels | None = None  # numbers that may say "unknown"
     unread_amounts: bool = False  # texts such as "$1,000" and "500 EUR", which no query reads
+    money: bool = False  # amounts with a currency, which are read as numbers
     short_codes: bool = False  # codes of ICD-10, of which only the first characters are read
 
     @property
@@ -263,6 +264,7 @@ def table_facts(
                 replace(
                     _column(con, name, rows, loaded, steps.source),
                     unread_amounts=name in steps.unread_amounts,
+                    money=name in steps.money,
                     short_codes=name in steps.shortened,
                 )
                 for name in loaded.names
@@ -292,7 +294,9 @@ def with_rounded(facts: TableFacts, names: Sequence[str], *, in_bands: bool) -> 
         facts,
         steps=replace(steps, replaced={**steps.replaced, **read}, rounded=found),
         columns=tuple(
-            _column(con, one.name, facts.rows, facts.loaded, facts.source) if one.name in found else one
+            replace(_column(con, one.name, facts.rows, facts.loaded, facts.source), money=one.money)
+            if one.name in found
+            else one
             for one in facts.columns
         ),
     )

@@ -55,9 +55,10 @@ CODE_WORDS = _set("code id type zip zipcode postcode postal plz category class g
 PLACE_WORDS = _set(
     "employer employers company firm business organisation organization workplace agency school university "
     "college hospital clinic ward practice office department unit team branch site store shop station plant "
-    "zip zipcode postcode postal plz town city municipality district region county province place area country "
-    "arbeitgeber firma betrieb unternehmen filiale werk abteilung schule klinik krankenhaus ort stadt gemeinde "
-    "employeur entreprise etablissement ecole hopital commune ville empresa escuela azienda scuola werkgever"
+    "zip zipcode postcode postal plz town city municipality district region county province place area "
+    "country arbeitgeber firma betrieb unternehmen filiale werk abteilung schule klinik krankenhaus ort "
+    "stadt gemeinde employeur entreprise etablissement ecole hopital commune ville empresa escuela azienda "
+    "scuola werkgever"
 )
 
 YEAR_WORDS = _set("year yr yy yyyy jahr yob geburtsjahr")
@@ -105,7 +106,7 @@ def _by_what_it_determines(facts: TableFacts, guesses: Sequence[Guess]) -> Colum
 
 
 def are_places(found: RepeatedPeople) -> bool:
-    """Tell whether columns are places or employers by their names, and determine nothing that is a person's."""
+    """Tell whether columns are named like places or employers, and determine nothing that is a person's."""
     named = all(words_of(name) & PLACE_WORDS for name in found.columns)
     return named and not any(words_of(name) & PERSONAL_WORDS for name in found.same)
 
@@ -312,7 +313,7 @@ def _is_a_number_of_somebody(column: ColumnFacts) -> bool:
     """Tell whether whole numbers that hardly repeat name their rows: they are large, or no amounts."""
     if not (column.integer and _nearly_unique(column)):
         return False
-    amount = words_of(column.name) & (MONEY_WORDS | _set("age height weight"))
+    amount = column.money or words_of(column.name) & (MONEY_WORDS | _set("age height weight"))
     return column.low >= SMALLEST_NUMBER or not amount
 
 
@@ -348,6 +349,8 @@ def _recognised(column: ColumnFacts, words: frozenset[str]) -> bool:
     own = words_of(column.name)
     if column.code == "icd-10" or column.short_codes:
         own |= words & {"diagnosis"}
+    if column.money:
+        own |= words & {"income"}
     free_text = _nearly_unique(column) and (not column.numeric or _is_a_number_of_somebody(column))
     return bool(own & words) and not own & IDENTIFIER_WORDS and column.distinct >= 2 and not free_text
 
@@ -392,7 +395,8 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
         guess = Guess(column, "identifier", f"named like a key, {_values(column)} {_known(column)}")
     elif _recognised(column, sensitive):
         named = words & sensitive
-        guess = Guess(column, "sensitive", _says(named) if named else "its values are codes of ICD-10")
+        values = "amounts of money" if column.money else "codes of ICD-10"
+        guess = Guess(column, "sensitive", _says(named) if named else f"its values are {values}")
     elif _is_an_outcome(column):
         guess = Guess(column, "sensitive", f"{_says(words & OUTCOME_WORDS)}: an outcome")
     elif words & DEMOGRAPHIC_WORDS and not column.numeric and _nearly_unique(column):

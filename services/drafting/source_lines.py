@@ -107,7 +107,7 @@ def _query(facts: TableFacts) -> Iterator[str]:
         yield "  # decimal mark; what is no amount becomes a missing value."
     if steps.unread_amounts:
         yield f"  # Amounts in {_named(steps.unread_amounts)} are texts in several currencies or units:"
-        yield "  # convert them to numbers by a `query`, and give the columns a role."
+        yield "  # convert them to numbers by a `query` (regexp_replace, replace, CAST), and draft again."
     for name, length in steps.shortened.items():
         yield f"  # Most codes of {scalar(name)} are in one row: the query groups them by their beginnings of"
         yield f"  # {number_of(length, 'character')}, as no code that is in one row may be published."

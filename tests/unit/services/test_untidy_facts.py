@@ -275,6 +275,11 @@ def test_codes_that_lost_their_zeros(name: str, values: list[str], digits: int |
         (["1.200,50 \u20ac", "-3 \u20ac", "12,5 \u20ac"], [1200.5, -3, 12.5]),
         (["EUR 1.200", "EUR 300", "EUR 40.000"], [1200, 300, 40000]),
         (["12.5%", "3 %", "-4%"], [12.5, 3, -4]),
+        (["3.450,00 \u20ac", "975,50 EUR", "1.200,00\u00a0Euro"], [3450, 975.5, 1200]),
+        (["3.450,- \u20ac", "-975,50 \u20ac", "1.200,\u2013 \u20ac"], [3450, -975.5, 1200]),
+        (["Fr. 3\u2019450.50", "CHF 975.\u2014", "CHF 1'200.00"], [3450.5, 975, 1200]),
+        (["3 450,00 z\u0142", "975,50 z\u0142", "1\u00a0200,00 PLN"], [3450, 975.5, 1200]),
+        (["kr. 3.450,00", "975,50 kr", "kr 1.200"], [3450, 975.5, 1200]),
     ],
 )
 def test_amounts_with_a_currency_are_numbers_that_the_policy_reads(
@@ -294,7 +299,15 @@ def test_amounts_with_a_currency_are_numbers_that_the_policy_reads(
     assert [float(one) for one in read.frame["pay"][:3]] == numbers
 
 
-@pytest.mark.parametrize("cells", [["$1,000", "500 EUR"], ["$10k", "$2m"]])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["$1,000", "500 EUR"],
+        ["$10k", "$2m"],
+        ["3,1 T\u20ac", "21 Tsd. EUR"],
+        ["1.250,00 \u20ac/Monat", "91 EUR"],
+    ],
+)
 def test_amounts_that_no_query_reads_are_left_out_and_told(write: Write, cells: list[str]) -> None:
     numbers = [cell.replace("1", str(i)) for i, cell in enumerate(cells * 60, 1)]
     text = draft(write({"pay": numbers, "age": [str(20 + i % 40) for i in range(120)]}))
@@ -302,8 +315,16 @@ def test_amounts_that_no_query_reads_are_left_out_and_told(write: Write, cells: 
     assert "# Amounts in pay are texts in several currencies or units:" in text
 
 
-def test_a_percentage_of_a_range_is_no_amount(write: Write) -> None:
-    with table_facts(write({"x": ["0-10%", "10-20%", "90-100%"]})) as facts:
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0-10%", "10-20%", "90-100%"],
+        [f"{n}.000 bis {n + 1}.000 \u20ac" for n in range(40)],
+        [f"{n} ft" for n in range(40)],
+    ],
+)
+def test_a_band_is_no_amount(write: Write, cells: list[str]) -> None:
+    with table_facts(write({"x": cells})) as facts:
         assert (facts.steps.amounts, facts.steps.unread_amounts) == ((), ())
 
 
