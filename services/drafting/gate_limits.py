@@ -87,8 +87,8 @@ def _reasons(trial: Trial | None, *, passes: bool, undecided: bool) -> Iterator[
 def stability_of(column: ColumnFacts, change: Change | None) -> str:
     """Return `transient` for amounts of money, and where most people's values changed; else `stable`."""
     most_changed = change is not None and change.share > MOST_CHANGED
-    money = column.money or words_of(column.name) & MONEY_WORDS
-    money = money and (is_amount(column) or change is None)
+    named = column.money or words_of(column.name) & MONEY_WORDS
+    money = named and (is_amount(column) or change is None)
     return "transient" if most_changed or money else "stable"
 
 
