@@ -30,7 +30,7 @@ from services.drafting.limits import RECODING, K, method_lines, privacy_lines
 from services.drafting.population import nearly_all_stay, population_lines
 from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
 from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
-from services.drafting.series import period_of, source_of, table_name
+from services.drafting.series import in_order, period_of, source_of, table_name
 from services.drafting.source_lines import source_lines
 from services.drafting.steps import is_number
 from services.drafting.tables import InputOptions
@@ -54,14 +54,15 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
     the policy does not load until a person has replaced it. Raises UsageError where there is no such file,
     InputError where one is no table or lacks a column of another.
     """
-    tables = [table, *more]
+    ordered = in_order([table, *more])
+    tables = ordered or [table, *more]
     options = options or InputOptions()
-    with table_facts(table, *more, options=options) as read:
+    with table_facts(*tables, options=options) as read:
         facts, guesses = _facts_and_guesses(read)
         changes = _changes(facts, guesses)
         repeated = _repeated(facts, guesses)
         lines = [
-            *_head(tables, options, facts, guesses),
+            *_head(tables, options, facts, guesses, ordered=ordered is not None),
             *_roles(facts, guesses, changes),
             *_expectations(facts, guesses, repeated),
             *privacy_lines(facts, guesses),
@@ -158,13 +159,17 @@ def _repeated(facts: TableFacts, guesses: Sequence[Guess]) -> list[RepeatedPeopl
 
 
 def _head(
-    tables: list[Location], options: InputOptions, facts: TableFacts, guesses: list[Guess]
+    tables: list[Location], options: InputOptions, facts: TableFacts, guesses: list[Guess], *, ordered: bool
 ) -> Iterator[str]:
     series, path = source_of(tables)
     keys = [guess.column for guess in guesses if guess.role == "key"]
     rows, columns = number_of(facts.rows, "row"), number_of(len(facts.columns), "column")
     whole = "a table" if facts.tables == 1 else f"{facts.tables} tables"
     yield f"# A policy drafted from {whole} of {rows} and {columns}."
+    if facts.tables > 1:
+        order = "of the periods in" if ordered else "in which they were given, as no period of time is in all"
+        yield f"# The tables are taken in the order {order} their names: check it."
+        yield from (f"#   {_plain(table_name(table))}" for table in tables)
     yield "# Every line is a guess from names and counts: check and correct each before a release."
     yield "# Only somebody who knows the data and the people in them can decide the roles. Check with care"
     yield "# `sensitive` (is one missing?) and `quasi_identifiers` (what may a neighbour know?)."

@@ -499,6 +499,14 @@ def test_an_order_is_only_of_few_values(write: Write) -> None:
         (["r.2021-H1.csv", "r.2021-H2.csv"], "r", "r.{period}.csv"),
         (["r.2021.csv.gz"], "r", "r.{period}.csv.gz"),
         (["c_2013Bio.csv"], "c_Bio", "c_{period}Bio.csv"),
+        (["survey Jan 2025.csv"], "survey", None),
+        (["survey Jan 2025.csv", "survey Feb 2025.csv"], "survey", None),
+        (["survey_Jan2025.csv", "survey_Feb2026.csv"], "survey", "survey_{period}.csv"),
+        (["2025-m\u00e4rz lohn.csv"], "lohn", None),
+        (["survey_jan.csv"], "survey", "survey_{period}.csv"),
+        (["survey_jun.csv", "survey_jul.csv"], "survey", "survey_{period}.csv"),
+        (["survey_january.csv", "survey_june.csv", "survey_july.csv"], "survey", "survey_{period}.csv"),
+        (["mayor_data.csv"], "mayor_data", "mayor_data.csv"),
     ],
 )
 def test_the_period_is_where_the_names_differ(names: list[str], series: str, file: str | None) -> None:
@@ -532,6 +540,7 @@ def test_values_of_all_tables_are_listed(write: Write) -> None:
 
 def test_names_without_a_period_are_told(write: Write) -> None:
     first, second = (write({"x": ["1", "2"]}, name) for name in ("a (1).csv", "b.csv"))
-    assert "# The names of the files differ in no period: give the file of a period with --input." in draft(
-        first, second
-    )
+    text = draft(second, first)
+    assert "# No period is in the names as --period may be written: give the file of a period with" in text
+    assert "order in which they were given, as no period of time is in all their names" in text
+    assert text.index("b.csv") < text.index("a (1).csv")
