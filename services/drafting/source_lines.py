@@ -29,7 +29,8 @@ def source_lines(
     source = facts.source
     yield "source:"
     if path is None:
-        yield "  # No period is in the names as --period may be written: give the file of a period with --input."
+        yield "  # No period is in the names as --period may be written: give the file of a period with"
+        yield "  # --input."
     elif "://" in path:
         yield "  # Address of the table; {period} is replaced by --period. A policy may name it if the owner"
         yield "  # of the store lists it in trusted.yaml; else give it with --input."
