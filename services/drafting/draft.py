@@ -29,10 +29,10 @@ from services.drafting.guesses import (
 from services.drafting.limits import RECODING, K, method_lines, privacy_lines
 from services.drafting.population import nearly_all_stay, population_lines
 from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
-from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
+from services.drafting.second_release import MOST_ROWS, SecondRelease, raised, second_release
 from services.drafting.series import in_order, period_of, source_of, table_name
-from services.drafting.source_lines import source_lines
-from services.drafting.steps import is_number
+from services.drafting.source_lines import query_line, source_lines
+from services.drafting.steps import Steps, is_number
 from services.drafting.tables import InputOptions
 from services.drafting.trial import Trial, try_policy
 from services.drafting.yaml_text import scalar as _scalar
@@ -68,6 +68,8 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
             *privacy_lines(facts, guesses),
         ]
         n_last_two = sum(facts.sizes[-2:])
+        steps = facts.steps
+        followed = any(guess.role == "key" and guess.column.unique for guess in guesses)
         accepted = accepted_lines(guesses, stay=nearly_all_stay(facts, _key_of(guesses)))
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
     undecided |= not all(map(are_places, repeated))
@@ -79,7 +81,10 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
         beside = _beside(begun, first, gates, tables)
         if beside and list(beside)[-1] != first.best.label and list(beside.values())[-1].passes:
             first = _trial(begun, tables[-1], options, list(beside)[-1])
-    lines += _tail(first, beside, worlds, accepted or [], undecided=undecided)
+    grown = None
+    if first is not None and not first.best.problem and not more and followed and 2 * n_last_two <= MOST_ROWS:
+        grown = _grown(begun, first, steps, table)
+    lines += _tail(first, beside, worlds, accepted or [], grown, undecided=undecided, followed=followed)
     return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
 
 
@@ -130,6 +135,14 @@ def _beside(
         text = "\n".join([begun, *method_lines(trial, label), *gates])
         found[label] = second_release(text, *last)
     return found
+
+
+def _grown(begun: str, trial: Trial, steps: Steps, table: Location) -> SecondRelease | None:
+    """Try a second release of the only table, in which amounts have grown; None where there are none."""
+    if not steps.rounded or not isinstance(table, Path):
+        return None
+    begun = begun.replace(query_line(steps), query_line(steps, raised(steps)))
+    return second_release("\n".join([begun, *method_lines(trial), "gates:"]), table, table)
 
 
 def _trial(begun: str, table: Location, options: InputOptions, chosen: str | None = None) -> Trial:
@@ -340,13 +353,15 @@ def _tail(
     beside: Mapping[str, SecondRelease],
     worlds: str | None,
     accepted: Sequence[str],
+    grown: SecondRelease | None = None,
     *,
     undecided: bool,
+    followed: bool,
 ) -> Iterator[str]:
     yield from method_lines(trial, beside=beside)
     yield ""
     second = beside.get(trial.best.label) if trial is not None else None
-    yield from gate_lines(trial, second, accepted, undecided=undecided)
+    yield from gate_lines(trial, second, accepted, grown, undecided=undecided, followed=followed)
     if worlds is not None:
         yield worlds
     yield ""

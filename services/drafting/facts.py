@@ -288,11 +288,12 @@ def with_rounded(facts: TableFacts, names: Sequence[str], *, in_bands: bool) -> 
         for name, sql in cells.items()
         if (rounding := bands(con, sql) if in_bands else least_rounding(con, sql, facts.number)) is not None
     }
-    read = {name: one.sql(steps.replaced.get(name, cells[name])) for name, one in found.items()}
+    exact = {name: steps.replaced.get(name, cells[name]) for name in found}
+    read = {name: one.sql(exact[name]) for name, one in found.items()}
     replace_cells(con, {name: f"CAST({one.sql(cells[name])} AS VARCHAR)" for name, one in found.items()})
     return replace(
         facts,
-        steps=replace(steps, replaced={**steps.replaced, **read}, rounded=found),
+        steps=replace(steps, replaced={**steps.replaced, **read}, rounded=found, exact=exact),
         columns=tuple(
             replace(_column(con, one.name, facts.rows, facts.loaded, facts.source), money=one.money)
             if one.name in found

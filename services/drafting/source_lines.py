@@ -116,7 +116,12 @@ def _query(facts: TableFacts) -> Iterator[str]:
         yield f"  # Most numbers of {scalar(name)} are in one row, so that they identify people: the query"
         yield f"  # {rounding.said}."
     if steps.replaced:
-        yield f"  query: {scalar(_replacing(steps.replaced))}"
+        yield query_line(steps)
+
+
+def query_line(steps: Steps, instead: Mapping[str, str] | None = None) -> str:
+    """Return the query that reads columns by SQL, or by other SQL `instead`."""
+    return f"  query: {scalar(_replacing({**steps.replaced, **(instead or {})}))}"
 
 
 def _replacing(sql: Mapping[str, str]) -> str:

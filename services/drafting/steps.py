@@ -76,6 +76,7 @@ class Steps:
     money: tuple[str, ...] = ()  # of `amounts`, those with a currency
     shortened: Mapping[str, int] = field(default_factory=dict)  # codes, and the characters that are read
     rounded: Mapping[str, Rounding] = field(default_factory=dict)  # numbers that hardly repeat
+    exact: Mapping[str, str] = field(default_factory=dict)  # their SQL before
 
 
 def tidy(con: duckdb.DuckDBPyConnection, loaded: Loaded) -> Steps:

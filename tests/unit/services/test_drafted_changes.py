@@ -144,15 +144,26 @@ def test_limits_have_room_for_what_both_releases_measured() -> None:
     lines = list(gate_lines(made(ncp=0.30, err=0.02), SecondRelease({"ncp": 0.41, "suppression": 0.06})))
     assert "  ncp: {max: 0.5} # measured: 0.300, 0.410" in lines
     assert "  err: {max: 0.1} # measured: 0.020" in lines
-    assert "  suppression: {max: 0.1} # measured: 0.060" in lines
+    assert "  suppression: {max: 0.2} # measured: 0.060" in lines  # 6% for each of two earlier releases
     assert limit_over(0.41) == 0.5
     assert (limit_over(0.41, apart=0.03), limit_over(0.41, apart=0.1)) == (0.5, 0.55)
 
 
 def test_a_limit_has_room_for_what_parts_of_the_table_measured() -> None:
     parts = tuple(Tried("mondrian", {"ncp": ncp}) for ncp in (0.28, 0.36, 0.33))
-    lines = list(gate_lines(replace(made(ncp=0.30), parts=parts)))
-    assert "  ncp: {max: 0.4} # measured: 0.300; parts differ by 0.080" in lines
+    second = SecondRelease({"ncp": 0.31})
+    lines = list(gate_lines(replace(made(ncp=0.30), parts=parts), second))
+    assert "  ncp: {max: 0.4} # measured: 0.300, 0.310; parts differ by 0.080" in lines
+
+
+@pytest.mark.parametrize(("followed", "left_out"), [(True, 0.05), (False, 0.2)])
+def test_a_limit_has_room_for_what_earlier_releases_cost_that_were_not_tried(
+    left_out: float, *, followed: bool
+) -> None:
+    lines = list(gate_lines(made(ncp=0.30, suppression=0.0), followed=followed))
+    assert "  ncp: {max: 0.6} # measured: 0.300" in lines
+    assert f"  suppression: {{max: {left_out}}} # measured: 0.000" in lines
+    assert "`ncp` has room for twice as\n# much" in "\n".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +176,7 @@ def test_a_limit_has_room_for_what_parts_of_the_table_measured() -> None:
 def test_a_second_release_that_is_blocked_sets_no_limit(second: SecondRelease, told: str) -> None:
     lines = list(gate_lines(made(ncp=0.30), second))
     assert told in lines
-    assert "  ncp: {max: 0.35} # measured: 0.300" in lines
+    assert "  ncp: {max: 0.6} # measured: 0.300" in lines
 
 
 def test_what_a_gate_cannot_tell_of_a_second_release_is_told() -> None:
