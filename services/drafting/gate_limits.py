@@ -6,7 +6,8 @@ and all classes below them.
 
 Earlier releases cost, too: each leaves out about as many rows as the first one did, and the third period has
 two. Of ten surveys without a key, the second release left out 4.5% to 8.4% of the rows, the third 0.9 to 2.6
-times as many. With a key, NCP rises once, in eight kinds of series to at most 1.9 times that of the table alone.
+times as many. With a key, NCP rises once, in eight kinds of series to at most 1.9 times that of the table
+alone.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _blocked(second: SecondRelease) -> Iterator[str]:
 
 
 def _later(gate: str, found: Sequence[float], *, beside: bool) -> float:
-    """Return a limit for the third period, from what a table measured alone and, if so, `beside` a release."""
+    """Return a limit for the third period, from what a table measured alone and, if it was, `beside` one."""
     if gate == "ncp" and found and not beside:
         return limit_over(found[0] * ALONE / ROOM)
     if gate == "suppression" and found and beside:
