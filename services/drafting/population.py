@@ -42,14 +42,22 @@ class Overlap:
 def overlap_of(facts: TableFacts, key: str | None) -> Overlap | None:
     """Return the overlap of consecutive tables, by `key` or by equal rows; None where nothing tells it.
 
-    Where hardly a row comes again, rows are compared without numbers that hardly repeat, such as pay, which
-    may have changed. O(n) for a key, and O(n) a column for rows.
+    Where not nearly all rows come again, they are compared without amounts too, such as pay, which may have
+    changed. By chance, 1/e of the rows can be alone with the same values in two tables, so more than a half
+    has to come again. O(n) for a key, and O(n) a column for rows.
     """
     if facts.tables == 1:
         return None
     found = _overlap(facts, key)
-    if key is None and found is not None and found.share < BY_CHANCE:
-        return _overlap(facts, key, [one.name for one in facts.columns if hardly_repeats(one)]) or found
+    if key is None and found is not None and not found.stays:
+        amounts = [
+            one.name
+            for one in facts.columns
+            if one.money or one.name in facts.steps.rounded or hardly_repeats(one)
+        ]
+        others = _overlap(facts, key, amounts) if amounts else None
+        if others is not None and others.share > max(TOLD_APART, found.share):
+            return others
     return found
 
 
