@@ -106,6 +106,31 @@ def test_two_columns_that_are_people_together_are_found() -> None:
     assert found(rows.assign(office="1"), policy_of()) == {}
 
 
+def test_what_is_accepted_of_columns_by_name_is_refused_of_others() -> None:
+    rows = table(60, (3, 9))
+    both = rows.assign(claim=rows["token"].str.replace("x", "y"))
+    for named, left in (
+        (["token"], {"claim"}),
+        (["token", "claim"], set()),
+        (["office"], {"token", "claim"}),
+    ):
+        assert {*found(both, policy_of(expectations={"repeats": named}))} == left
+    # What a place determines, it determines beside any other column, too.
+    assert found(rows, policy_of(expectations={"repeats": ["token"]})) == {}
+    number = rows["token"].str[1:].astype(int) // 17
+    rows = rows.assign(token="f" + (number // 4).astype(str), office=(number % 4).astype(str))
+    assert [*found(rows, policy_of(expectations={"repeats": ["token"]}))] == ["token+office"]
+    assert found(rows, policy_of(expectations={"repeats": ["token", "office"]})) == {}
+
+
+def test_a_hint_names_the_columns_to_accept() -> None:
+    rows = table(60, (3, 9))
+    with duckdb.connect() as con:
+        con.register("t", rows)
+        (one,) = repeated_people(con, "t", list(rows.columns), policy_of())
+    assert one.hint.endswith("set expectations.repeats: ['token'].")
+
+
 def test_two_columns_that_write_quasi_identifiers_anew_are_not_people() -> None:
     rows = table(900, (1, 1))
     rows["token"] = "born " + (2025 - rows["age"]).astype(str)
