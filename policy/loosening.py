@@ -123,6 +123,17 @@ def _of_order(*strictest_first: str) -> Rule:
     return rule
 
 
+def _repeats(place: str, was: str | tuple[str, ...], now: str | tuple[str, ...]) -> Iterator[str]:
+    """Nothing, columns, whose names may be known to nobody, or everything."""
+    if isinstance(was, tuple) and isinstance(now, tuple):
+        if not {*now} <= {*was}:
+            yield f"{_called(place)} with other columns"
+        return
+    some = "some columns"
+    before, after = (one if isinstance(one, str) else some for one in (was, now))
+    yield from _of_order("refused", some, "accepted")(place, before, after)
+
+
 def _unless_new(place: str, was: Any, now: Any) -> Iterator[str]:
     if was is not None and was != ():
         yield from _differs(place, was, now)
@@ -320,7 +331,7 @@ _RULES: dict[tuple[type[Section], str], Rule] = {
     **_all(Expectations, _no_more, "missing", "sensitive_drift"),
     **_all(Expectations, _free, "missing_in"),  # `_expectations` looks at it column by column
     **_all(Expectations, _no_less, "unique_key"),
-    **_all(Expectations, _of_order("refused", "accepted"), "repeats"),
+    **_all(Expectations, _repeats, "repeats"),
     **_all(model.Privacy, _no_less, "k", "e", "h_min", "spread", "l"),
     **_all(model.Privacy, _no_more, "p_max"),
     **_all(model.Privacy, _free, "attributes"),  # `_privacy` looks at what each attribute is held to

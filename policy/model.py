@@ -134,9 +134,24 @@ class Expectations(Section):
     missing_in: dict[str, Share] = Field(default={})
     unique_key: bool = True
     sensitive_drift: Share | None = None
-    repeats: Annotated[Literal["refused", "accepted"], Field(exclude_if=lambda value: value == "refused")] = (
-        "refused"
-    )
+    # All repeats, or those of the columns that are named. Left out of the document where it is `refused`.
+    repeats: Annotated[
+        Literal["refused", "accepted"] | tuple[str, ...],
+        Field(exclude_if=lambda value: value == "refused"),
+    ] = "refused"
+
+    @field_validator("repeats", mode="before")
+    @classmethod
+    def _all_or_columns(cls, given: Any) -> Any:
+        columns = isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given)
+        if not columns and given not in ("refused", "accepted"):
+            raise ValueError("should be 'refused', 'accepted' or a list of columns")
+        return given
+
+    @property
+    def repeating(self) -> tuple[str, ...]:
+        """The columns of which rows with the same value are different people's."""
+        return () if isinstance(self.repeats, str) else self.repeats
 
 
 class AttributePrivacy(Section):
@@ -342,6 +357,10 @@ class ReleasePolicy(Section):
         for name in self.expectations.missing_in:
             if name not in known:
                 raise ValueError(f"expectations.missing_in names '{name}', which is not a column of roles")
+        for name in self.expectations.repeating:
+            if name not in known:
+                near = did_you_mean(name, known)
+                raise ValueError(f"expectations.repeats names '{name}', which is not a column of roles{near}")
         source = self.source
         for field, name in columns_of_steps(source.case, source.values, source.dates):
             if name not in known:

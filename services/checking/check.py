@@ -123,7 +123,7 @@ def _table(
             _check_rows(cells, policy)
             found = _of_cells(cells, policy, period, _first_place(source))
             if cells.rows:
-                found += [*people_findings(cells, policy, store), *repeated_findings(cells, policy)]
+                found += [*people_findings(cells, policy, store), *repeated_findings(cells)]
                 found += same_rows_findings(cells, policy, store, period)
             return (cells.rows, len(cells.names)), found
     except duckdb.OutOfMemoryException:

@@ -14,7 +14,6 @@ from release_store.person_key import hashed_people, person_key
 from services.checking.findings import Finding, finding_of
 from tasks.history.following import follows_people
 from tasks.intake.cell_table import TABLE, Cells
-from tasks.intake.repeated_people import repeated_people
 from tasks.sql import identifier
 
 OTHER_FORM = "another form (zeros, case, blanks, `.0`, cut digits)"
@@ -75,10 +74,9 @@ def _beside_earlier(
         )
 
 
-def repeated_findings(cells: Cells, policy: ReleasePolicy) -> list[Finding]:
+def repeated_findings(cells: Cells) -> list[Finding]:
     """Return what a run refuses, or warns of: people with several rows."""
-    names = [name for name in cells.names if name not in (policy.roles.key, policy.roles.household)]
-    found = repeated_people(cells.connection, TABLE, names, policy)
     return [
-        Finding(cells.where, "", str(one), one.hint, InputError if one.certain else None) for one in found
+        Finding(where, "", str(one), one.hint, InputError if one.certain else None)
+        for where, one in cells.repeated
     ]

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 
 from policy.load import parse_policy
 from policy.location import Location
@@ -14,26 +15,28 @@ from policy.text import number_of
 from policy.trusted import NEVER_NAMES, Trusted
 from services.drafting.changes import Change, changes_of, moves_of
 from services.drafting.facts import TableFacts, table_facts, with_rounded
-from services.drafting.gate_limits import accepted_lines, gate_lines, stability_of, worlds_line
+from services.drafting.gate_limits import WIDTH, accepted_lines, gate_lines, stability_of, worlds_line
 from services.drafting.guesses import (
     MANY_VALUES,
     Guess,
     Role,
+    are_places,
     guess_roles,
     hardly_repeats,
     is_amount,
     single_amounts,
 )
-from services.drafting.limits import RECODING, method_lines, privacy_lines
+from services.drafting.limits import RECODING, K, method_lines, privacy_lines
 from services.drafting.population import nearly_all_stay, population_lines
 from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
-from services.drafting.second_release import MOST_ROWS, SecondRelease, second_release
-from services.drafting.series import period_of, source_of, table_name
-from services.drafting.source_lines import source_lines
-from services.drafting.steps import is_number
+from services.drafting.second_release import MOST_ROWS, SecondRelease, raised, second_release
+from services.drafting.series import in_order, period_of, source_of, table_name
+from services.drafting.source_lines import query_line, source_lines
+from services.drafting.steps import Steps, is_number
 from services.drafting.tables import InputOptions
 from services.drafting.trial import Trial, try_policy
 from services.drafting.yaml_text import scalar as _scalar
+from tasks.intake.repeated_people import RepeatedPeople
 from tasks.sql import identifier
 
 UNDECIDED = "DECIDE"
@@ -51,20 +54,25 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
     the policy does not load until a person has replaced it. Raises UsageError where there is no such file,
     InputError where one is no table or lacks a column of another.
     """
-    tables = [table, *more]
+    ordered = in_order([table, *more])
+    tables = ordered or [table, *more]
     options = options or InputOptions()
-    with table_facts(table, *more, options=options) as read:
+    with table_facts(*tables, options=options) as read:
         facts, guesses = _facts_and_guesses(read)
         changes = _changes(facts, guesses)
+        repeated = _repeated(facts, guesses)
         lines = [
-            *_head(tables, options, facts, guesses),
+            *_head(tables, options, facts, guesses, ordered=ordered is not None),
             *_roles(facts, guesses, changes),
-            *_expectations(facts, guesses),
+            *_expectations(facts, guesses, repeated),
             *privacy_lines(facts, guesses),
         ]
         n_last_two = sum(facts.sizes[-2:])
+        steps = facts.steps
+        followed = any(guess.role == "key" and guess.column.unique for guess in guesses)
         accepted = accepted_lines(guesses, stay=nearly_all_stay(facts, _key_of(guesses)))
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
+    undecided |= not all(map(are_places, repeated))
     begun, worlds = "\n".join(lines), worlds_line(guesses, changes)
     first = _trial(begun, tables[-1], options) if trial and not undecided else None
     beside: dict[str, SecondRelease] = {}
@@ -73,7 +81,10 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
         beside = _beside(begun, first, gates, tables)
         if beside and list(beside)[-1] != first.best.label and list(beside.values())[-1].passes:
             first = _trial(begun, tables[-1], options, list(beside)[-1])
-    lines += _tail(first, beside, worlds, accepted or [], undecided=undecided)
+    grown = None
+    if first is not None and not first.best.problem and not more and followed and 2 * n_last_two <= MOST_ROWS:
+        grown = _grown(begun, first, steps, table)
+    lines += _tail(first, beside, worlds, accepted or [], grown, undecided=undecided, followed=followed)
     return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
 
 
@@ -126,20 +137,52 @@ def _beside(
     return found
 
 
+def _grown(begun: str, trial: Trial, steps: Steps, table: Location) -> SecondRelease | None:
+    """Try a second release of the only table, in which amounts have grown; None where there are none."""
+    if not steps.rounded or not isinstance(table, Path):
+        return None
+    begun = begun.replace(query_line(steps), query_line(steps, raised(steps)))
+    return second_release("\n".join([begun, *method_lines(trial), "gates:"]), table, table)
+
+
 def _trial(begun: str, table: Location, options: InputOptions, chosen: str | None = None) -> Trial:
     """Try the policy that begins so."""
     policy = parse_policy(f"{begun}\nmethod: {{name: mondrian, recoding: {RECODING}}}\n", Path("draft"))
     return try_policy(policy, table, Trusted(objects=options.objects), chosen)
 
 
+def _repeated(facts: TableFacts, guesses: Sequence[Guess]) -> list[RepeatedPeople]:
+    """Return the columns for which a run would refuse a table, because they may be people.
+
+    Where places are accepted, what else shows is asked again.
+    """
+    if any(guess.role == "key" and guess.column.repeats for guess in guesses):
+        return []
+    others, known = (
+        [guess.column.name for guess in guesses if guess.role in roles]
+        for roles in (("dropped", "identifier"), ("quasi-identifier",))
+    )
+    found: list[RepeatedPeople] = []
+    while all(map(are_places, found)):
+        more = facts.people_among(others, known, K, [name for one in found for name in one.columns])
+        if not more:
+            break
+        found += more
+    return found
+
+
 def _head(
-    tables: list[Location], options: InputOptions, facts: TableFacts, guesses: list[Guess]
+    tables: list[Location], options: InputOptions, facts: TableFacts, guesses: list[Guess], *, ordered: bool
 ) -> Iterator[str]:
     series, path = source_of(tables)
     keys = [guess.column for guess in guesses if guess.role == "key"]
     rows, columns = number_of(facts.rows, "row"), number_of(len(facts.columns), "column")
     whole = "a table" if facts.tables == 1 else f"{facts.tables} tables"
     yield f"# A policy drafted from {whole} of {rows} and {columns}."
+    if facts.tables > 1:
+        order = "of the periods in" if ordered else "in which they were given, as no period of time is in all"
+        yield f"# The tables are taken in the order {order} their names: check it."
+        yield from (f"#   {_plain(table_name(table))}" for table in tables)
     yield "# Every line is a guess from names and counts: check and correct each before a release."
     yield "# Only somebody who knows the data and the people in them can decide the roles. Check with care"
     yield "# `sensitive` (is one missing?) and `quasi_identifiers` (what may a neighbour know?)."
@@ -240,7 +283,9 @@ def _sensitive(guess: Guess, change: Change | None, several: int) -> Iterator[st
             yield "      # Most values appear in one row only, which the gate `unique` blocks: round them."
 
 
-def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
+def _expectations(
+    facts: TableFacts, guesses: list[Guess], repeated: Sequence[RepeatedPeople]
+) -> Iterator[str]:
     yield "expectations:"
     which, rows = "This" if facts.tables == 1 else "The smallest", number_of(facts.fewest_rows, "row")
     yield f"  # {which} table has {rows}; fewer than half of them stop a run."
@@ -258,7 +303,25 @@ def _expectations(facts: TableFacts, guesses: list[Guess]) -> Iterator[str]:
     for column in incomplete:
         allowed = min(1.0, math.ceil(column.largest_missing_share * 100 + 1) / 100)
         yield f"    {_scalar(column.name)}: {allowed}"
+    yield from _repeats(repeated)
     yield ""
+
+
+def _repeats(repeated: Sequence[RepeatedPeople]) -> Iterator[str]:
+    """Accept columns that are named like places, and leave open what others are."""
+    for found in repeated:
+        said = str(found)
+        yield from (f"  # {line}" for line in wrap(f"{said[0].upper()}{said[1:]}.", WIDTH))
+    columns = ", ".join(dict.fromkeys(_scalar(name) for one in repeated for name in one.columns))
+    if repeated and all(map(are_places, repeated)):
+        yield "  # By the names, these are places or employers with different people: check that they are. If"
+        yield "  # they are people, make them `roles.key` with `rows: several`, and remove this line:"
+        yield f"  repeats: [{columns}]"
+    elif repeated:
+        yield f"  # {UNDECIDED}: `check` and `run` refuse such a table. If they are people, make them"
+        yield "  # `roles.key` with `rows: several`, and remove the line `repeats`. If they are places or"
+        yield f"  # employers with different people, write `repeats: [{columns}]`."
+        yield f"  repeats: {UNDECIDED}"
 
 
 def _next(tables: list[Location], *, undecided: bool) -> Iterator[str]:
@@ -290,13 +353,15 @@ def _tail(
     beside: Mapping[str, SecondRelease],
     worlds: str | None,
     accepted: Sequence[str],
+    grown: SecondRelease | None = None,
     *,
     undecided: bool,
+    followed: bool,
 ) -> Iterator[str]:
     yield from method_lines(trial, beside=beside)
     yield ""
     second = beside.get(trial.best.label) if trial is not None else None
-    yield from gate_lines(trial, second, accepted, undecided=undecided)
+    yield from gate_lines(trial, second, accepted, grown, undecided=undecided, followed=followed)
     if worlds is not None:
         yield worlds
     yield ""

@@ -24,7 +24,7 @@ from services.drafting.steps import Steps, is_number, replace_cells, tidy
 from services.drafting.tables import NO_STORE, InputOptions, Loaded, load_tables
 from services.drafting.words import words_of
 from tasks.intake.database import own_database
-from tasks.intake.repeated_people import people_among
+from tasks.intake.repeated_people import RepeatedPeople, people_among
 from tasks.risk.attacks.leaks import LongValues, holding, plain_text
 from tasks.risk.attacks.personal_numbers import kinds_in
 from tasks.sql import identifier, literal
@@ -76,6 +76,7 @@ class ColumnFacts:
     )  # bands a spreadsheet may have changed
     sentinels: Sentinels | None = None  # numbers that may say "unknown"
     unread_amounts: bool = False  # texts such as "$1,000" and "500 EUR", which no query reads
+    money: bool = False  # amounts with a currency, which are read as numbers
     short_codes: bool = False  # codes of ICD-10, of which only the first characters are read
 
     @property
@@ -154,12 +155,17 @@ class TableFacts:
             lambda query: self.connection.execute(query).fetchall(), "cells", name, others, self.number
         )
 
-    def people_among(self, names: Sequence[str], known: Sequence[str]) -> list[str]:
-        """Return which columns are each by itself people with several rows in the first table."""
-        table = identifier(self.number)
-        first = f"(SELECT * FROM cells WHERE {table} = (SELECT min({table}) FROM cells))"
-        found = people_among(self.connection, first, names, known)
-        return [one.columns[0] for one in found if len(one.columns) == 1 and one.columns[0] in names]
+    def people_among(
+        self, names: Sequence[str], known: Sequence[str], k: int = 1, accepted: Sequence[str] = ()
+    ) -> list[RepeatedPeople]:
+        """Return which columns are people with several rows in some table, for certain, or two of them."""
+        of_table = f"(SELECT * FROM cells WHERE {identifier(self.number)} ="
+        found: dict[tuple[str, ...], RepeatedPeople] = {}
+        for place in range(self.tables):
+            for one in people_among(self.connection, f"{of_table} {place})", names, known, k, accepted):
+                if one.certain:
+                    found.setdefault(one.columns, one)
+        return [*found.values()]
 
     def common_shares(self, name: str, n: int, key: str | None = None) -> tuple[float, ...]:
         """Return the shares of a table's rows that have its commonest value, or one of its two commonest, and
@@ -258,6 +264,7 @@ def table_facts(
                 replace(
                     _column(con, name, rows, loaded, steps.source),
                     unread_amounts=name in steps.unread_amounts,
+                    money=name in steps.money,
                     short_codes=name in steps.shortened,
                 )
                 for name in loaded.names
@@ -281,13 +288,16 @@ def with_rounded(facts: TableFacts, names: Sequence[str], *, in_bands: bool) -> 
         for name, sql in cells.items()
         if (rounding := bands(con, sql) if in_bands else least_rounding(con, sql, facts.number)) is not None
     }
-    read = {name: one.sql(steps.replaced.get(name, cells[name])) for name, one in found.items()}
+    exact = {name: steps.replaced.get(name, cells[name]) for name in found}
+    read = {name: one.sql(exact[name]) for name, one in found.items()}
     replace_cells(con, {name: f"CAST({one.sql(cells[name])} AS VARCHAR)" for name, one in found.items()})
     return replace(
         facts,
-        steps=replace(steps, replaced={**steps.replaced, **read}, rounded=found),
+        steps=replace(steps, replaced={**steps.replaced, **read}, rounded=found, exact=exact),
         columns=tuple(
-            _column(con, one.name, facts.rows, facts.loaded, facts.source) if one.name in found else one
+            replace(_column(con, one.name, facts.rows, facts.loaded, facts.source), money=one.money)
+            if one.name in found
+            else one
             for one in facts.columns
         ),
     )

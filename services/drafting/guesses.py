@@ -10,9 +10,10 @@ from policy.model import INTERVAL_ENDS
 from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts
 from services.drafting.linkage import Linkage
-from services.drafting.several_rows import ABOUT_PEOPLE, BIRTH_WORDS
+from services.drafting.several_rows import ABOUT_PEOPLE, BIRTH_WORDS, PERSONAL_WORDS
 from services.drafting.words import words_of
 from tasks.intake.columns import display_column
+from tasks.intake.repeated_people import RepeatedPeople
 
 
 def _set(words: str) -> frozenset[str]:
@@ -50,6 +51,15 @@ DEMOGRAPHIC_WORDS = BIRTH_WORDS | _set(
     "workclass household family children relationship language birthplace housing height"
 )
 CODE_WORDS = _set("code id type zip zipcode postcode postal plz category class group")
+# Of many people each, unless what these have in common is a person's.
+PLACE_WORDS = _set(
+    "employer employers company firm business organisation organization workplace agency school university "
+    "college hospital clinic ward practice office department unit team branch site store shop station plant "
+    "zip zipcode postcode postal plz town city municipality district region county province place area "
+    "country arbeitgeber firma betrieb unternehmen filiale werk abteilung schule klinik krankenhaus ort "
+    "stadt gemeinde employeur entreprise etablissement ecole hopital commune ville empresa escuela azienda "
+    "scuola werkgever"
+)
 
 YEAR_WORDS = _set("year yr yy yyyy jahr yob geburtsjahr")
 PART_OF_YEAR_WORDS = _set("month mon mm monat day dd dom tag")
@@ -90,8 +100,15 @@ def _by_what_it_determines(facts: TableFacts, guesses: Sequence[Guess]) -> Colum
         if one.role in ("dropped", "identifier") and one.column.known == facts.rows
     }
     known = [one.column.name for one in guesses if one.role == "quasi-identifier"]
-    found = facts.people_among([*others], known)
-    return max((others[name] for name in found), key=lambda column: column.distinct, default=None)
+    found = [one for one in facts.people_among([*others], known) if not are_places(one)]
+    names = [one.columns[0] for one in found if len(one.columns) == 1]
+    return max((others[name] for name in names), key=lambda column: column.distinct, default=None)
+
+
+def are_places(found: RepeatedPeople) -> bool:
+    """Tell whether columns are named like places or employers, and determine nothing that is a person's."""
+    named = all(words_of(name) & PLACE_WORDS for name in found.columns)
+    return named and not any(words_of(name) & PERSONAL_WORDS for name in found.same)
 
 
 def _guesses(
@@ -296,7 +313,7 @@ def _is_a_number_of_somebody(column: ColumnFacts) -> bool:
     """Tell whether whole numbers that hardly repeat name their rows: they are large, or no amounts."""
     if not (column.integer and _nearly_unique(column)):
         return False
-    amount = words_of(column.name) & (MONEY_WORDS | _set("age height weight"))
+    amount = column.money or words_of(column.name) & (MONEY_WORDS | _set("age height weight"))
     return column.low >= SMALLEST_NUMBER or not amount
 
 
@@ -332,6 +349,8 @@ def _recognised(column: ColumnFacts, words: frozenset[str]) -> bool:
     own = words_of(column.name)
     if column.code == "icd-10" or column.short_codes:
         own |= words & {"diagnosis"}
+    if column.money:
+        own |= words & {"income"}
     free_text = _nearly_unique(column) and (not column.numeric or _is_a_number_of_somebody(column))
     return bool(own & words) and not own & IDENTIFIER_WORDS and column.distinct >= 2 and not free_text
 
@@ -376,7 +395,8 @@ def _by_name(column: ColumnFacts, key: ColumnFacts | None, sensitive: frozenset[
         guess = Guess(column, "identifier", f"named like a key, {_values(column)} {_known(column)}")
     elif _recognised(column, sensitive):
         named = words & sensitive
-        guess = Guess(column, "sensitive", _says(named) if named else "its values are codes of ICD-10")
+        values = "amounts of money" if column.money else "codes of ICD-10"
+        guess = Guess(column, "sensitive", _says(named) if named else f"its values are {values}")
     elif _is_an_outcome(column):
         guess = Guess(column, "sensitive", f"{_says(words & OUTCOME_WORDS)}: an outcome")
     elif words & DEMOGRAPHIC_WORDS and not column.numeric and _nearly_unique(column):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from policy.text import number_of
 from services.drafting.facts import TableFacts
+from services.drafting.guesses import hardly_repeats
 from tasks.sql import identifier
 
 STAY = 0.9  # of a table's people or rows in the next one, from which newcomers are few beside those who stay
@@ -41,10 +42,27 @@ class Overlap:
 def overlap_of(facts: TableFacts, key: str | None) -> Overlap | None:
     """Return the overlap of consecutive tables, by `key` or by equal rows; None where nothing tells it.
 
-    O(n) for a key, and O(n) a column for rows.
+    Where not nearly all rows come again, they are compared without amounts too, such as pay, which may have
+    changed. By chance, 1/e of the rows can be alone with the same values in two tables, so more than a half
+    has to come again. O(n) for a key, and O(n) a column for rows.
     """
     if facts.tables == 1:
         return None
+    found = _overlap(facts, key)
+    if key is None and found is not None and not found.stays:
+        amounts = [
+            one.name
+            for one in facts.columns
+            if one.money or one.name in facts.steps.rounded or hardly_repeats(one)
+        ]
+        others = _overlap(facts, key, amounts) if amounts else None
+        if others is not None and others.share > max(TOLD_APART, found.share):
+            return others
+    return found
+
+
+def _overlap(facts: TableFacts, key: str | None, without: Sequence[str] = ()) -> Overlap | None:
+    """Return the overlap by `key`, or by rows that are equal in all columns but some."""
     table = identifier(facts.number)
     if key is not None:
         who = f"SELECT DISTINCT {table} AS t, {identifier(key)} AS who FROM cells WHERE who IS NOT NULL"
@@ -52,7 +70,9 @@ def overlap_of(facts: TableFacts, key: str | None) -> Overlap | None:
         same = [
             identifier(one.name)
             for one in facts.columns
-            if any(distinct > 1 for distinct, _ in one.in_tables) and not one.unique
+            if any(distinct > 1 for distinct, _ in one.in_tables)
+            and not one.unique
+            and one.name not in without
         ]
         if not same:
             return None

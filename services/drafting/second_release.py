@@ -13,8 +13,10 @@ from policy.accepted import TRUST_VARIABLE
 from policy.errors import ReleaseGateError
 from release_store.records import Verdict
 from release_store.store import ReleaseStore
+from services.drafting.steps import Steps
 from services.outcome import Outcome
 from services.release import release
+from tasks.sql import literal
 
 PERIODS = ("1", "2")
 OF_A_STORE = ("RELEASEGATE_", "PREFECT_API_")  # settings of keys, people, logs, notices and a server
@@ -48,6 +50,17 @@ class SecondRelease:
     def said(self) -> str:
         """Why it was not."""
         return self.problem or f"it fails {', '.join(self.failing)}"
+
+
+def raised(steps: Steps) -> dict[str, str]:
+    """Return the SQL of amounts in bands that in the second period have grown by 1% to 3%, each by itself."""
+    return {
+        name: rounding.sql(
+            f"({steps.exact[name]}) * CASE WHEN '{{period}}' = {literal(PERIODS[1])} "
+            f"THEN 1.01 + (({steps.exact[name]}) * 7919 % 97) / 4850 ELSE 1 END"
+        )
+        for name, rounding in steps.rounded.items()
+    }
 
 
 def second_release(begun: str, before: Path, last: Path) -> SecondRelease:

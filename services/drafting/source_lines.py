@@ -29,7 +29,8 @@ def source_lines(
     source = facts.source
     yield "source:"
     if path is None:
-        yield "  # The names of the files differ in no period: give the file of a period with --input."
+        yield "  # No period is in the names as --period may be written: give the file of a period with"
+        yield "  # --input."
     elif "://" in path:
         yield "  # Address of the table; {period} is replaced by --period. A policy may name it if the owner"
         yield "  # of the store lists it in trusted.yaml; else give it with --input."
@@ -107,7 +108,7 @@ def _query(facts: TableFacts) -> Iterator[str]:
         yield "  # decimal mark; what is no amount becomes a missing value."
     if steps.unread_amounts:
         yield f"  # Amounts in {_named(steps.unread_amounts)} are texts in several currencies or units:"
-        yield "  # convert them to numbers by a `query`, and give the columns a role."
+        yield "  # convert them to numbers by a `query` (regexp_replace, replace, CAST), and draft again."
     for name, length in steps.shortened.items():
         yield f"  # Most codes of {scalar(name)} are in one row: the query groups them by their beginnings of"
         yield f"  # {number_of(length, 'character')}, as no code that is in one row may be published."
@@ -115,7 +116,12 @@ def _query(facts: TableFacts) -> Iterator[str]:
         yield f"  # Most numbers of {scalar(name)} are in one row, so that they identify people: the query"
         yield f"  # {rounding.said}."
     if steps.replaced:
-        yield f"  query: {scalar(_replacing(steps.replaced))}"
+        yield query_line(steps)
+
+
+def query_line(steps: Steps, instead: Mapping[str, str] | None = None) -> str:
+    """Return the query that reads columns by SQL, or by other SQL `instead`."""
+    return f"  query: {scalar(_replacing({**steps.replaced, **(instead or {})}))}"
 
 
 def _replacing(sql: Mapping[str, str]) -> str:

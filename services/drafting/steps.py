@@ -73,8 +73,10 @@ class Steps:
     replaced: Mapping[str, str] = field(default_factory=dict)  # columns that a query reads, by this SQL
     amounts: tuple[str, ...] = ()  # of them, those that are amounts written as text
     unread_amounts: tuple[str, ...] = ()  # that no one query reads
+    money: tuple[str, ...] = ()  # of `amounts`, those with a currency
     shortened: Mapping[str, int] = field(default_factory=dict)  # codes, and the characters that are read
     rounded: Mapping[str, Rounding] = field(default_factory=dict)  # numbers that hardly repeat
+    exact: Mapping[str, str] = field(default_factory=dict)  # their SQL before
 
 
 def tidy(con: duckdb.DuckDBPyConnection, loaded: Loaded) -> Steps:
@@ -123,6 +125,7 @@ def tidy(con: duckdb.DuckDBPyConnection, loaded: Loaded) -> Steps:
         amounts.read,
         tuple(amounts.read),
         amounts.unread,
+        amounts.money,
     )
 
 

@@ -21,7 +21,7 @@ from policy.text import BLANKS, number_of, one_spelling
 from policy.trusted import Memory, ObjectStore
 from tasks.intake.columns import check_distinct, display_column
 from tasks.intake.copied_rows import COPIED, copied_rows
-from tasks.intake.csv_file import CsvText, check_count, csv_reader, forget_rejected, rejected_row
+from tasks.intake.csv_file import CsvText, check_rows_read, counted_lines, csv_reader
 from tasks.intake.database import allowed_memory, own_database
 from tasks.intake.encoding import (
     common_encoding,
@@ -32,19 +32,19 @@ from tasks.intake.encoding import (
     utf_8_text,
 )
 from tasks.intake.lengths import check_lengths
-from tasks.intake.lines import count_records
-from tasks.intake.load import HINT_QUOTES, rows_in
+from tasks.intake.load import rows_in
+from tasks.intake.parquet_file import check_parquet
 from tasks.intake.sealed import sealed
 from tasks.intake.sealed_file import SealedFile
 from tasks.intake.source import FORMATS, POSTGRES, SUFFIXES, Format
 from tasks.intake.sqlite_file import check_nothing_unfinished
-from tasks.intake.text import DELIMITERS, LONGEST_HEADER, check_width, read_header
+from tasks.intake.text import DELIMITERS, LONGEST_HEADER, read_header
 from tasks.intake.text_rows import names_of_rows, rows_reader
+from tasks.intake.total_row import check_no_total, last_of_relation
 from tasks.sql import identifier, literal
 
 PLAIN_FILES: tuple[Format, ...] = ("csv", "parquet")
 NO_STORE = Memory()  # a draft is made without a store, whose owner could limit its memory
-TOTAL = "(?:grand |sub)?(?:total|totals|sum|summe|gesamt|insgesamt|somme|suma|totale):?"
 
 
 @dataclass(frozen=True)
@@ -237,6 +237,7 @@ def _file(con: duckdb.DuckDBPyConnection, table: SealedFile, kind: Format) -> _F
     if kind not in PLAIN_FILES:
         return _File(kind, tuple(names_of_rows(table)))
     if kind == "parquet":
+        check_parquet(table)
         reader = f"read_parquet({literal(str(table.path))}, hive_partitioning = false)"
         names: list[str] = []
         problem = ""
@@ -258,7 +259,7 @@ def _reader(table: SealedFile, file: _File) -> str:
     if file.kind == "parquet":
         return f"read_parquet({place}, hive_partitioning = false)"
     assert file.text is not None and file.delimiter is not None  # noqa: S101, PT018 -- it is CSV
-    parallel = not file.text.count.has_breaks
+    parallel = not file.text.count.first_break
     return csv_reader(table, file.delimiter, file.written, null="", parallel=parallel)
 
 
@@ -271,7 +272,7 @@ def _load(
     place: int,
 ) -> None:
     """Add a table's rows to `cells`, all text; how long they are is checked where no line of a file says."""
-    problem = rejected = ""
+    problem = ""
     written = {_called(name): name for name in file.written}
     selected = [f"CAST({identifier(written[name])} AS VARCHAR) AS {identifier(name)}" for name in names]
     try:
@@ -281,8 +282,8 @@ def _load(
         rows = f"SELECT *, {place} AS {identifier(number)} FROM {cells}"
         con.execute(f"INSERT INTO cells {rows}" if place else f"CREATE TABLE cells AS {rows}")
         if file.text is not None:
-            rejected = rejected_row(con, table)
-            forget_rejected(con)
+            n_rows = rows_in(con, f"cells WHERE {identifier(number)} = {place}")
+            check_rows_read(con, table, file.text, n_rows)
     except duckdb.OutOfMemoryException:
         problem = f"needs more than {allowed_memory(NO_STORE)}"
     except duckdb.Error as error:
@@ -290,10 +291,6 @@ def _load(
         problem = type(error).__name__
     if problem:
         raise _unreadable(table, problem)
-    if rejected:
-        raise InputError(rejected, where=table.shown, hint=HINT_QUOTES)
-    if file.text is not None:
-        check_count(table, file.text, rows_in(con, f"cells WHERE {identifier(number)} = {place}"))
 
 
 def _unreadable(table: SealedFile, problem: str) -> InputError:
@@ -322,23 +319,11 @@ def _check_rows(
     con: duckdb.DuckDBPyConnection, names: Sequence[str], number: str, place: int, where: str
 ) -> None:
     """Refuse a table without rows, and one whose last row is a total of the others."""
-    own = f"FROM cells WHERE {identifier(number)} = {place}"
-    columns = ", ".join(map(identifier, names))
-    last = con.execute(f"SELECT {columns} {own} ORDER BY rowid DESC LIMIT 1").fetchone()
-    if last is None:
+    own = f"(FROM cells WHERE {identifier(number)} = {place})"
+    n_rows = rows_in(con, own)
+    if not n_rows:
         raise InputError("the table has no rows", where=where, hint="Draft from a table with rows.")
-    for name, cell in zip(names, last, strict=True):
-        if cell is None or not cell.strip(BLANKS):
-            continue
-        if re.fullmatch(TOTAL, cell.strip(BLANKS), re.IGNORECASE):
-            same = f"{own} AND {identifier(name)} = {literal(cell)}"
-            if con.execute(f"SELECT count(*) {same}").fetchall() == [(1,)]:
-                raise InputError(
-                    "its last row is a total of the others, and no person's",
-                    where=where,
-                    hint="Remove the last line.",
-                )
-        return
+    check_no_total(con, own, last_of_relation(con, names, own, n_rows), n_rows, where)
 
 
 def _same_delimiter(files: Sequence[_File], shown: Sequence[str]) -> str:
@@ -390,9 +375,7 @@ def _checked_text(table: SealedFile) -> tuple[str, CsvText]:
         )
     check_distinct(names, table.shown, tell=False)
     # The drafted policy refuses line breaks inside of values until somebody allows them.
-    counted = count_records(table, line_breaks=True)
-    check_width(table, delimiter, len(names))
-    return delimiter, CsvText(names, counted)
+    return delimiter, CsvText(names, counted_lines(table, delimiter, len(names), line_breaks=True))
 
 
 def _check_no_row(names: Sequence[str], where: str) -> None:

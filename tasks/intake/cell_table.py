@@ -29,7 +29,9 @@ from tasks.intake.load import (
     rows_in,
 )
 from tasks.intake.query import in_sandbox
+from tasks.intake.repeated_people import RepeatedPeople, repeated_in
 from tasks.intake.source import TableSource
+from tasks.intake.total_row import check_no_total, last_of_relation, listed_values
 from tasks.sql import identifier, literal
 
 TABLE = "releasegate_cells"
@@ -42,7 +44,8 @@ class Cells:
 
     Numbers of a native type are DOUBLE, all else is VARCHAR, and NULL is missing. `names` are all columns of
     the input; of the dropped ones, cells are cut to BEGINNING characters. `texts` are the numbers of
-    different texts of columns whose texts stand for other values.
+    different texts of columns whose texts stand for other values, and `repeated` what shows that people have
+    several rows, by the place of the rows.
     """
 
     connection: Database
@@ -51,6 +54,7 @@ class Cells:
     native: frozenset[str]
     rows: int
     texts: Mapping[str, int] = field(default_factory=dict)
+    repeated: Sequence[tuple[str, RepeatedPeople]] = ()
 
     def has(self, column: str | None) -> bool:
         """Tell whether the input has a column."""
@@ -103,7 +107,8 @@ def cells_of(source: TableSource, policy: ReleasePolicy) -> Iterator[Cells]:
         if policy.source.duplicates == "removed":
             _remove_repeated(connection, columns)
         rows = rows_in(connection, TABLE)
-        yield Cells(connection, source.where, tuple(columns.types), columns.native, rows, texts)
+        names, repeated = tuple(columns.types), columns.repeated
+        yield Cells(connection, source.where, names, columns.native, rows, texts, repeated)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ class _Columns:
 
     types: dict[str, str]
     policy: ReleasePolicy
+    repeated: list[tuple[str, RepeatedPeople]] = field(default_factory=list)
 
     @cached_property
     def wanted(self) -> list[str]:
@@ -161,7 +167,7 @@ def _of_parts(connection: Database, parts: Sequence[Opened], policy: ReleasePoli
     """Read the files of a table into `TABLE`, one after the other."""
     columns: _Columns | None = None
     for opened in parts:
-        columns = _of_part(connection, opened, policy, columns, parts[0][1].shown)
+        columns = _of_part(connection, opened, policy, columns, parts)
     assert columns is not None  # noqa: S101 -- a table has at least one file
     return columns
 
@@ -171,7 +177,7 @@ def _of_part(
     opened: Opened,
     policy: ReleasePolicy,
     first: _Columns | None,
-    first_file: str,
+    parts: Sequence[Opened],
 ) -> _Columns:
     """Read a file into `TABLE`; return the columns of the first one."""
     where = opened[1].shown
@@ -180,7 +186,7 @@ def _of_part(
         connection.execute(f"CREATE OR REPLACE VIEW {INPUT} AS {select}")
         own = _Columns(column_types(connection, f"FROM {INPUT}"), policy)
         if first is not None:
-            check_same_columns(own.of_wanted(), first.of_wanted(), where, first_file)
+            check_same_columns(own.of_wanted(), first.of_wanted(), where, parts[0][1].shown)
         if text is None or policy.source.line_breaks:  # a small file of Parquet may hold much
             check_lengths(connection, f"(SELECT {own.selection} FROM {INPUT})", own.texts, where)
         rows = f"SELECT {own.selection} FROM {INPUT} LIMIT {lengths.MOST_REPEATED_ROWS + 1}"
@@ -192,7 +198,10 @@ def _of_part(
             connection.execute(f"INSERT INTO {TABLE} BY NAME {rows}")
         total = rows_in(connection, TABLE)
         check_rows(total, where, lengths.MOST_REPEATED_ROWS)
-        return first or own, total - before
+        columns = first or own
+        part = f"(FROM {TABLE} WHERE rowid >= {before})"
+        columns.repeated.extend(repeated_in(connection, part, [*own.types], policy, where, len(parts)))
+        return columns, total - before
 
     return from_file(connection, opened, policy, copied, check_names=check_names_differ)
 
@@ -204,7 +213,11 @@ def _of_query(connection: Database, query: str, policy: ReleasePolicy) -> _Colum
     rows = f"SELECT {columns.selection} FROM (\n{query}\n) LIMIT {lengths.MOST_ROWS + 1}"
     connection.execute(f"CREATE TEMP TABLE {TABLE} AS {rows}")
     check_lengths(connection, TABLE, columns.texts, "source.query")
-    check_rows(rows_in(connection, TABLE), "source.query")
+    n_rows = rows_in(connection, TABLE)
+    check_rows(n_rows, "source.query")
+    last = last_of_relation(connection, columns.wanted, TABLE, n_rows)
+    check_no_total(connection, TABLE, last, n_rows, "source.query", listed_values(policy.roles))
+    columns.repeated.extend(repeated_in(connection, TABLE, [*columns.types], policy, "source.query"))
     return columns
 
 

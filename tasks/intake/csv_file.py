@@ -12,10 +12,12 @@ from policy.text import number_of
 from tasks.intake.cells import NO_CELL, column_names, loaded_cells
 from tasks.intake.columns import NameCheck
 from tasks.intake.database import Database
-from tasks.intake.lines import LONGEST_LINE, LineCount, count_records
+from tasks.intake.lines import LONGEST_LINE, LineCount, count_records, joined_lines, not_closed
 from tasks.intake.sealed_file import SealedFile
 from tasks.intake.text import check_width, line_at, read_header
 from tasks.sql import literal
+
+HINT_QUOTES = "Put cells with a delimiter or quote in double quotes, and double the quotes in them."
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,22 @@ def checked_text(table: SealedFile, delimiter: str, policy: ReleasePolicy, check
     names = column_names(read_header(table, delimiter), policy.source)
     check_names(names, table.shown)
     banned = None if policy.source.quoted_delimiters else delimiter
-    counted = count_records(table, line_breaks=policy.source.line_breaks, banned=banned)
-    check_width(table, delimiter, len(names))
-    return CsvText(names, counted)
+    return CsvText(
+        names, counted_lines(table, delimiter, len(names), policy.source.line_breaks, banned=banned)
+    )
+
+
+def counted_lines(
+    table: SealedFile, delimiter: str, width: int, line_breaks: bool, *, banned: str | None = None
+) -> LineCount:
+    """Count a text's records, of `width` cells. Raises as `count_records` and `check_width`, and where quotes
+    join several records.
+    """
+    counted = count_records(table, line_breaks=line_breaks, banned=banned)
+    if counted.first_break and (line := joined_lines(table, delimiter, width)):
+        raise not_closed(table, line)
+    check_width(table, delimiter, width)
+    return counted
 
 
 def select_csv(table: SealedFile, delimiter: str, text: CsvText, policy: ReleasePolicy) -> str:
@@ -45,7 +60,7 @@ def select_csv(table: SealedFile, delimiter: str, text: CsvText, policy: Release
 def csv_reader(table: SealedFile, delimiter: str, names: Sequence[str], *, null: str, parallel: bool) -> str:
     """Return the SQL function that reads the rows as text under these names, strictly; `null` is NULL.
 
-    What it rejects is told by `rejected_row`.
+    What it rejects is told by `check_rows_read`.
     """
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     return (
@@ -57,11 +72,17 @@ def csv_reader(table: SealedFile, delimiter: str, names: Sequence[str], *, null:
     )
 
 
-def check_count(table: SealedFile, text: CsvText, n_rows: int) -> None:
-    """Hold the rows that were read against those that the text's line ends tell."""
+def check_rows_read(connection: Database, table: SealedFile, text: CsvText, n_rows: int) -> None:
+    """Raise InputError where DuckDB rejected a row, or read others than the text's line ends tell."""
+    rejected = _rejected_row(connection, table)
+    forget_rejected(connection)
+    if rejected is not None:
+        raise rejected
     told = text.count.records - 1
     blank_too = n_rows == told and len(text.header) == 1
     if n_rows != told - text.count.blank and not blank_too:
+        if text.count.first_break:
+            raise not_closed(table, text.count.first_break)
         raise InputError(
             f"has {number_of(told - text.count.blank, 'row')} by its line ends, but "
             f"{number_of(n_rows, 'was', 'were')} read",
@@ -70,20 +91,22 @@ def check_count(table: SealedFile, text: CsvText, n_rows: int) -> None:
         )
 
 
-def rejected_row(connection: Database, table: SealedFile) -> str:
-    """Return what is wrong with the first row that DuckDB rejected, or nothing."""
+def _rejected_row(connection: Database, table: SealedFile) -> InputError | None:
+    """Return what is wrong with the first row that DuckDB rejected, if there is one."""
     if not connection.execute("FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchall():
-        return ""  # the query left the file unread
+        return None  # the query left the file unread
     first = connection.execute(
-        "SELECT line_byte_position, error_type, error_message FROM reject_errors "
+        "SELECT line_byte_position, error_type, error_message, csv_line FROM reject_errors "
         "ORDER BY line_byte_position, byte_position LIMIT 1"
     ).fetchone()
     if first is None:
-        return ""
+        return None
     counted = connection.execute("SELECT count(DISTINCT line) FROM reject_errors").fetchone()
     rows = counted[0] if counted else 1
-    byte, kind, message = first
+    byte, kind, message, record = first
     line = line_at(table, byte - 1)
+    if "\n" in record.strip():
+        return not_closed(table, line)
     counts = re.fullmatch(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if counts:
         finding = f"line {line} has {number_of(int(counts[2]), 'cell')} where line 1 has {counts[1]}"
@@ -91,7 +114,9 @@ def rejected_row(connection: Database, table: SealedFile) -> str:
         finding = f"line {line} has a quote that opens or closes in the wrong place"
     else:
         finding = f"line {line} cannot be read ({kind.lower()})"
-    return finding if rows == 1 else f"{finding} ({rows} such rows)"
+    if rows > 1:
+        finding += f" ({rows} such rows)"
+    return InputError(finding, where=table.shown, hint=HINT_QUOTES)
 
 
 def forget_rejected(connection: Database) -> None:

@@ -9,12 +9,13 @@ import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from policy.encoding import UTF_8, codec_of, is_unicode
 from policy.errors import InputError, ReleaseGateError
+from tasks.intake.file_kind import check_is_text
 from tasks.intake.lengths import MEMORY_SHARE, memory_bytes
 from tasks.intake.sealed import copy_failure, seal, write_all
 from tasks.intake.sealed_file import CHUNK, SealedFile
@@ -45,7 +46,10 @@ _LIKELY = {
     "euc_kr": "euc-kr",
 }
 _LATIN = ("latin-1", "windows-1252", "windows-1250", "iso-8859-2", "windows-1254", "cp850", "cp852")
-# The letters beyond ASCII of languages in Latin script: a word has those of one.
+_CYRILLIC = ("windows-1251", "koi8-r", "koi8-u", "iso-8859-5", "cp866")
+_BY_SCRIPT = ("windows-1251", "koi8-r")  # of these, the ones in `_LIKELY`
+_FEW_ODD = 0.1  # share of the words of a text that no language writes so
+# The letters beyond ASCII of languages in Latin and Cyrillic script: a word has those of one.
 _ALPHABETS = tuple(
     frozenset(letters)
     for letters in (
@@ -54,15 +58,20 @@ _ALPHABETS = tuple(
         *("èéêëïöü", "áæéíðóöúýþ", "çğıöşü̇", "ąćęłńóśźż"),
         *("áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű"),
         *("ăâîșşțţ", "ćčđšž"),
+        "абвгдежзийклмнопрстуфхцчшщъыьэюяё",
+        *("абвгґдеєжзиіїйклмнопрстуфхцчшщьюя", "абвгдеёжзійклмнопрстуўфхцчшыьэюя"),
+        *("абвгдђежзијклљмнњопрстћуфхцчџш", "абвгдѓежзѕијклљмнњопрстќуфхцчџш"),
     )
 )
 _SAMPLE = 1 << 16  # bytes of lines that are not ASCII
 _LETTERS = 4
 _SHARED = 10  # lines that have a word, so that a message may hold it
 _HEAD = 1 << 12
+_LEAST_GOOD = 3  # lines that are in UTF-8, beyond ASCII
+_MOST_TOLD = 5
 _CONTROLS = re.compile("[\x80-\x9f]")
 _SIGNS = frozenset(
-    "€£§°²³½¼¾µ©®«»…\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e"
+    "€£§°²³½¼¾µ©®«»…№\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e"
 )  # in texts of any language
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]+")
 
@@ -72,10 +81,12 @@ def utf_8_text(table: SealedFile, encoding: str, *, is_whole: bool = True) -> It
     """Yield the text in UTF-8: the file itself, or a copy in sealed memory, which is gone after the `with`.
 
     Of a file that is not whole, the end may be within a character. Raises InputError with the first line that
-    is not in the encoding or has a NUL byte, and for an empty text, lines that end in CR alone, and a copy
+    is not in the encoding or has a NUL byte, with all lines that are not in UTF-8 as the others are, for a
+    file of another kind, and for an empty text, lines that end in CR alone, and a copy
     that takes more than half of the memory.
     """
     codec = codec_of(encoding)
+    check_is_text(table, wide=_unicode_by_bytes(table) is not None or codec.startswith(("utf-16", "utf-32")))
     if codec == UTF_8:
         _check(table, encoding, is_whole=is_whole)
         yield table
@@ -107,12 +118,13 @@ def utf_8_text(table: SealedFile, encoding: str, *, is_whole: bool = True) -> It
 def guess_encoding(table: SealedFile) -> str:
     """Return an encoding that the whole text can be in: UTF-8, or the likeliest other one; UTF-8 for none.
 
-    A guess, but for UTF-8 and byte order marks: many encodings give a text, and few give words.
+    A guess, but for UTF-8 and byte order marks: many encodings give a text, and few give words. A text of
+    which a few lines alone are not in UTF-8 is damaged, and in no other.
     """
     by_bytes = _unicode_by_bytes(table)
     if by_bytes is not None:
         return by_bytes[0]
-    if _is_in(table, UTF_8):
+    if _is_in(table, UTF_8) or _damaged_lines(table)[0]:
         return UTF_8
     return next((name for name in _likely(lines_beyond_ascii(table)) if _is_in(table, name)), UTF_8)
 
@@ -150,6 +162,8 @@ def _check(table: SealedFile, encoding: str, write: Callable[[str], object] = le
         has_text = has_text or bool(text.strip("\ufeff \t\r\n\v\f"))
         has_cr = has_cr or "\r" in text
         write(text)
+    if bad and codec == UTF_8 and (damaged := _damaged_lines(table))[0]:
+        raise _damaged(table, *damaged)
     if bad:
         hint = _advice(table, codec) + _also(table)
         raise InputError(f"line {bad} is not {encoding}", where=table.shown, hint=hint)
@@ -219,6 +233,37 @@ def _is_in(table: SealedFile, encoding: str) -> bool:
     return all(is_good for _, is_good in _pieces(table, codec_of(encoding)))
 
 
+def _damaged_lines(table: SealedFile) -> tuple[list[int], bytes]:
+    """Return the numbers of the lines that are not in UTF-8, with the first of them, where over twice as many
+    others beyond ASCII are: letters of another encoding hardly ever follow one another as those of UTF-8.
+    """
+    damaged, sample = dict[int, None](), bytearray()
+    n_good, number = 0, 1
+    with table.open() as file:
+        for line in iter(lambda: file.readline(_SAMPLE), b""):  # a line may be as long as the file
+            try:
+                n_good += bool(line.decode(UTF_8)) and not line.isascii()
+            except UnicodeDecodeError:
+                damaged[number] = None
+                sample += line[: _SAMPLE - len(sample)]
+            number += line.endswith(b"\n")
+    return ([*damaged], bytes(sample)) if n_good >= max(_LEAST_GOOD, 2 * len(damaged) + 1) else ([], b"")
+
+
+def _damaged(table: SealedFile, lines: Sequence[int], sample: bytes) -> InputError:
+    """Return the error of a text in UTF-8 of which some lines are not."""
+    told = ", ".join(map(str, lines[:_MOST_TOLD]))
+    if len(lines) > _MOST_TOLD:
+        told += f" and {len(lines) - _MOST_TOLD:,} more"
+    return InputError(
+        f"line {told} is not utf-8, and all others are"
+        if len(lines) == 1
+        else f"lines {told} are not utf-8, and all others are",
+        where=table.shown,
+        hint=f"Correct these lines, which may be in {_likely(sample)[0]}, and save the whole file as utf-8.",
+    )
+
+
 def _unicode_by_bytes(table: SealedFile) -> tuple[str, str] | None:
     """Return the encoding, and its codec, that a byte order mark or zeros among the first bytes tell."""
     with table.open() as file:
@@ -267,12 +312,39 @@ def _likely(sample: bytes) -> list[str]:
     """Return encodings, the likeliest first: by the script that the text would be in, and by its words."""
     from charset_normalizer import from_bytes
 
-    several = len({byte for byte in sample if byte > 0x7F}) >= _LETTERS  # fewer tell no script
+    several = _n_letters(sample) >= _LETTERS  # fewer tell no script
     best = from_bytes(sample, cp_isolation=list(_LIKELY)).best() if several else None
     by_script = _LIKELY.get(best.encoding, "windows-1252") if best else "windows-1252"
-    names = (by_script, *_LATIN) if by_script == "windows-1254" else _LATIN  # Turkish looks like Icelandic
+    if several and not _is_latin(sample) and (cyrillic := _cyrillic(sample, by_script)):
+        return cyrillic
+    names = _alphabetic(sample, "windows-1252")
+    names = (by_script, *names) if by_script == "windows-1254" else names  # Turkish looks like Icelandic
     latin = sorted(names, key=lambda name: _oddness(sample.decode(codec_of(name), "replace")))
     return latin if by_script in ("windows-1252", *_LATIN) or _is_latin(sample) else [by_script, *latin]
+
+
+def _n_letters(sample: bytes) -> int:
+    return len({byte for byte in sample if byte > 0x7F})
+
+
+def _alphabetic(sample: bytes, encoding: str) -> tuple[str, ...]:
+    """Return the encodings in the script of this one, Latin or Cyrillic; both where few letters tell none."""
+    if encoding not in (*_LATIN, *_CYRILLIC):
+        return ()
+    if 1 < _n_letters(sample) < _LETTERS and not _is_latin(sample):
+        return (*_LATIN, *_CYRILLIC)
+    return _LATIN if encoding in _LATIN else _CYRILLIC
+
+
+def _cyrillic(sample: bytes, by_script: str) -> list[str]:
+    """Return the encodings of Cyrillic script, the likeliest first; nothing for a text in another one."""
+    odd = {name: _oddness(sample.decode(codec_of(name))) for name in _CYRILLIC if _decodes(sample, name)}
+    words = len({word for word in _WORDS.findall(sample) if not word.isascii()})
+    good = [name for name, (n, _) in odd.items() if n <= _FEW_ODD * words]
+    # Greek and Hebrew look like words in the two that are told by script.
+    if by_script not in _BY_SCRIPT and (not good or {*good} & {*_BY_SCRIPT}):
+        return []
+    return sorted(odd, key=lambda name: (odd[name], name != by_script))
 
 
 def _is_latin(sample: bytes) -> bool:
@@ -305,12 +377,11 @@ def _has_odd_case(word: str) -> bool:
 
 
 def readings(sample: bytes, encoding: str) -> dict[str, str]:
-    """Return the encodings that are as likely as this one for lines in Latin script, each with a word that
-    it reads otherwise, or a letter where few lines share the word; nothing where no other is as likely.
+    """Return the encodings that are as likely as this one for lines in Latin or Cyrillic script, each with a
+    word that it reads otherwise, or a letter where few lines share the word; nothing where no other is.
     """
-    if encoding not in _LATIN:
-        return {}
-    names = [name for name in (encoding, *_LATIN) if _decodes(sample, name)]
+    alphabetic = _alphabetic(sample, encoding)
+    names = [name for name in (encoding, *alphabetic) if alphabetic and _decodes(sample, name)]
     texts = {name: sample.decode(codec_of(name)) for name in names}
     likely = min(map(_oddness, texts.values()), default=(0, 0))
     alike = {texts[name]: name for name in reversed(texts) if _oddness(texts[name]) == likely}

@@ -19,13 +19,13 @@ _QUOTE, _LF, _CR = 34, 10, 13
 @dataclass(frozen=True)
 class LineCount:
     """How many records a text has, the line of names counted, how many of them are blank lines, the bytes
-    of the longest line, and whether a quoted value holds a line break.
+    of the longest line, and the first line with a quoted value that goes on in the next, 0 without one.
     """
 
     records: int
     blank: int
     longest: int
-    has_breaks: bool
+    first_break: int
 
 
 def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = None) -> LineCount:
@@ -56,7 +56,7 @@ def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = 
                 first = lines + int(np.argmax(inside)) + 1
                 open_line = open_line or first
                 if not line_breaks:
-                    raise _broken(table, first)
+                    raise not_closed(table, first)
             before = np.where(ends > 0, data[np.maximum(ends - 1, 0)], _CR if returned else 0)
             if banned is not None and (len(at) or quotes & 1):
                 places = np.flatnonzero(data == ord(banned))
@@ -79,12 +79,12 @@ def count_records(table: SealedFile, *, line_breaks: bool, banned: str | None = 
             quotes += len(at)
             length, returned = int(sizes[-1]), data[-1] == _CR
     if quotes & 1:
-        raise _broken(table, open_line or lines + 1)
+        raise not_closed(table, open_line or lines + 1)
     if returned:
         raise _line_end(table, lines + 1, "CR", first_end)
     if length:
         records += 1
-    return LineCount(records, blank, longest, has_breaks=open_line > 0)
+    return LineCount(records, blank, longest, open_line)
 
 
 def _lone_returns(data: npt.NDArray[np.uint8], returned: bool) -> IntArray:
@@ -106,7 +106,24 @@ def _line_end(table: SealedFile, line: int, end: str, first: str) -> InputError:
     )
 
 
-def _broken(table: SealedFile, line: int) -> InputError:
+def joined_lines(table: SealedFile, delimiter: str, width: int) -> int:
+    """Return the first line of a record of several lines, each of which has `width` cells by its delimiters:
+    quotes join what are records by themselves. 0 without one, and where `width` is too small to tell.
+    """
+    first, cells, is_open = 1, list[int](), False
+    with table.open() as file:
+        for number, line in enumerate(file, start=1):
+            cells.append(line.count(delimiter.encode()) + 1)
+            is_open ^= line.count(b'"') % 2 == 1
+            if not is_open:
+                if len(cells) > 1 and {*cells} == {width} and width > 2:
+                    return first
+                first, cells = number + 1, []
+    return 0
+
+
+def not_closed(table: SealedFile, line: int) -> InputError:
+    """Return the error of a quote that stands alone, in whatever way it is found."""
     return InputError(
         f"line {line} has a quote that is not closed",
         where=table.shown,

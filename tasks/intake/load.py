@@ -17,10 +17,9 @@ from tasks.intake.columns import NameCheck, check_names_differ, check_same_colum
 from tasks.intake.copied_rows import COPIED, copied_rows
 from tasks.intake.csv_file import (
     CsvText,
-    check_count,
+    check_rows_read,
     checked_text,
     forget_rejected,
-    rejected_row,
     select_csv,
 )
 from tasks.intake.database import Database, allowed_memory, memory_hint
@@ -31,12 +30,12 @@ from tasks.intake.sealed_file import SealedFile
 from tasks.intake.source import InputFile, TableSource
 from tasks.intake.sqlite_file import check_nothing_unfinished
 from tasks.intake.text_rows import select_rows
+from tasks.intake.total_row import check_no_total, last_of_relation, last_of_text, listed_values
 from tasks.memory import spill_failure
 from tasks.sql import identifier
 
 R = TypeVar("R")
 INPUT = "input"
-HINT_QUOTES = "Put cells with a delimiter or quote in double quotes, and double the quotes in them."
 Opened = tuple[InputFile, SealedFile]
 
 
@@ -117,13 +116,13 @@ def from_file(
     """Return what `work` makes of a file's rows; it is given their SELECT, and also tells how many it read.
 
     Raises InputError where the file cannot be read, where `check_names` refuses the names of its columns,
-    and where a row was left out.
+    where a row was left out, and where the last one is a total.
     """
     file, table = opened
     text: CsvText | None = None
     done: tuple[R, int] | None = None
     failure: TransientFailure | None = None
-    finding, hint = "", HINT_QUOTES
+    finding = hint = ""
     try:
         if file.format == "csv":
             text = checked_text(table, file.delimiter, policy, check_names)
@@ -135,8 +134,10 @@ def from_file(
             select = select_rows(table, policy, check_names)
         done = work(select, text)
         if text is not None:
-            finding = rejected_row(connection, table)
+            check_rows_read(connection, table, text, done[1])
         forget_rejected(connection)
+        if policy.source.query is None:  # a query may leave the row out
+            _check_no_total(connection, opened, select, done[1], policy)
     except duckdb.Error as error:
         failure = spill_failure(error, connection)
         finding, hint = file_problem(error)
@@ -148,9 +149,20 @@ def from_file(
     if table.rows not in (None, n_rows):
         finding = f"has {number_of(table.rows or 0, 'row')}, but {number_of(n_rows, 'was', 'were')} read"
         raise InputError(finding, where=table.shown, hint="Save it as CSV or Parquet.")
-    if text is not None:
-        check_count(table, text, n_rows)
     return result
+
+
+def _check_no_total(
+    connection: Database, opened: Opened, select: str, n_rows: int, policy: ReleasePolicy
+) -> None:
+    file, table = opened
+    names = [*column_types(connection, select)]
+    last = (
+        last_of_relation(connection, names, f"({select})", n_rows)
+        if file.format == "parquet"
+        else last_of_text(table, names, file.delimiter if file.format == "csv" else ",")
+    )
+    check_no_total(connection, f"({select})", last, n_rows, table.shown, listed_values(policy.roles))
 
 
 def column_types(connection: Database, select: str) -> dict[str, str]:

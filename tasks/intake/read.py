@@ -19,13 +19,14 @@ from tasks.intake.database import own_database
 from tasks.intake.database_process import DatabaseProcess
 from tasks.intake.duplicates import without_duplicates
 from tasks.intake.frame import FrameBuilder, frame_digest
-from tasks.intake.load import INPUT, Opened, from_file, handles, load_files, opened_files
+from tasks.intake.load import INPUT, Opened, from_file, handles, load_files, opened_files, rows_in
 from tasks.intake.load_object import load_object, sent_object
 from tasks.intake.query import in_sandbox, query_problem
 from tasks.intake.repeated_people import check_one_row_each, hashed
 from tasks.intake.sealed import digest_of_parts
 from tasks.intake.source import Given, TableSource, find_source
 from tasks.intake.table_object import WHERE as OBJECT
+from tasks.intake.total_row import check_no_total, last_of_relation, listed_values
 from tasks.memory import spill_failure
 from tasks.sql import identifier
 from tasks.types import SourceTable
@@ -207,7 +208,14 @@ def _fetch(
         connection.execute(f"CREATE TEMP TABLE {RESULT} AS {limited}")
         for name in inputs:
             connection.execute(f"DROP TABLE {identifier(name)}")
-    builder.doubts = check_one_row_each(connection, source, relation.columns, policy, where, n_parts)
+    if where in ("source.query", OBJECT):  # of a file, it is looked at once the file is read
+        n_rows = rows_in(connection, source)
+        last = last_of_relation(connection, builder.names, source, n_rows)
+        check_no_total(connection, source, last, n_rows, where, listed_values(policy.roles))
+    read = ", ".join([builder.selection, *map(identifier, policy.roles.dropped)])
+    builder.doubts = check_one_row_each(
+        connection, f"(SELECT {read} FROM {source})", relation.columns, policy, where, n_parts
+    )
     builder.keep_digits(connection, source)
     if before is None:
         builder.distinct = distinct and builder.repeats(connection, source)

@@ -66,9 +66,10 @@ class RepeatedPeople:
         key = "the column that says whose a row is"
         if self.certain:
             key = "it" if len(self.columns) == 1 else "a column of both, which source.query can make,"
+        named = f"[{', '.join(map(display_column, self.columns))}]" if self.columns else "accepted"
         return (
             f"If they are, make {key} roles.key, and set rows: several to count people. If not, as where the "
-            "values are places or employers, set expectations.repeats: accepted."
+            f"values are places or employers, set expectations.repeats: {named}."
         )
 
 
@@ -88,7 +89,7 @@ def repeated_people(
     if not known:
         return []
     with _kept(connection, relation, others, known, n_parts) as rows:
-        found = list(_people_among(rows, others, policy.privacy.k))
+        found = list(_people_among(rows, others, policy.privacy.k, policy.expectations.repeating))
         return found or list(islice(_beyond_neighbours(rows, _numbers(known, policy)), 1))
 
 
@@ -215,22 +216,31 @@ def _kept(
 
 
 def people_among(
-    connection: Database, relation: str, others: Sequence[str], known: Sequence[str]
+    connection: Database,
+    relation: str,
+    others: Sequence[str],
+    known: Sequence[str],
+    k: int = 1,
+    accepted: Sequence[str] = (),
 ) -> list[RepeatedPeople]:
     """Return which of the columns `others` of a relation are people, as `_people_among`."""
     if not known:
         return []
     with _kept(connection, relation, others, known) as rows:
-        return list(_people_among(rows, others, 1))
+        return list(_people_among(rows, others, k, accepted))
 
 
-def _people_among(rows: _Rows, others: Sequence[str], k: int) -> Iterator[RepeatedPeople]:
+def _people_among(
+    rows: _Rows, others: Sequence[str], k: int, accepted: Sequence[str] = ()
+) -> Iterator[RepeatedPeople]:
     """Yield which of the columns `others` are people, or which two where none is by itself.
 
     Such a column has several rows a value, and nearly all of them have the same quasi-identifiers, of which
     there are two or more, and not by chance. One may differ where fewer than `k` people share the rest; and a
     quasi-identifier may be people that determines all others. For each column or two that may be people, a
     pass over 30,000 rows for each quasi-identifier, and over 300,000 at most where it seems to be.
+
+    What is `accepted` is passed over: such a column, two of them, and one beside it if it determines all.
     """
     known = rows.informative()
     if len(known) < 2:
@@ -242,11 +252,15 @@ def _people_among(rows: _Rows, others: Sequence[str], k: int) -> Iterator[Repeat
     told: dict[tuple[str, ...], list[str]] = dict(alone)
     for whose, each in rows.in_range([*told]):
         if same := _same_for_each(rows, whose, told[whose], each, k if whose[0] in others else 1):
+            if whose[0] in accepted:
+                others = [one for one in others if one != whose[0] or not same.certain]
+                continue
             found = True
             yield same
     if found:
         return
-    for whose, each in rows.in_range(list(combinations(others[:MOST_IN_PAIRS], 2))):
+    pairs = [two for two in combinations(others[:MOST_IN_PAIRS], 2) if not {*two} <= {*accepted}]
+    for whose, each in rows.in_range(pairs):
         same = _same_for_each(rows, whose, [*known], each, k)
         if same and not any(_told_by_one(rows, name) for name in whose):
             yield same
@@ -346,14 +360,30 @@ def check_one_row_each(
     where: str,
     n_parts: int = 1,
 ) -> list[str]:
-    """Return what may be people with several rows, as `repeated_people`.
+    """Return what may be people with several rows, as `repeated_in`.
 
     Raises InputError where it is certain.
     """
-    where = where if n_parts == 1 else f"the parts up to {where}"
     doubts = []
-    for found in repeated_people(connection, relation, names, policy, n_parts):
+    for place, found in repeated_in(connection, relation, names, policy, where, n_parts):
         if found.certain:
-            raise InputError(str(found), where=where, hint=found.hint)
-        doubts.append(f"{where}: {found}. {found.hint}")
+            raise InputError(str(found), where=place, hint=found.hint)
+        doubts.append(f"{place}: {found}. {found.hint}")
     return doubts
+
+
+def repeated_in(
+    connection: Database,
+    relation: str,
+    names: Sequence[str],
+    policy: ReleasePolicy,
+    where: str,
+    n_parts: int = 1,
+) -> list[tuple[str, RepeatedPeople]]:
+    """Return what shows that people have several rows, as `repeated_people`, each with the place of the rows.
+
+    The cells of `relation` are those after the policy's steps. Dates are whole: they tell people apart better
+    than the periods that are published.
+    """
+    place = where if n_parts == 1 else f"the parts up to {where}"
+    return [(place, found) for found in repeated_people(connection, relation, names, policy, n_parts)]

@@ -12,6 +12,7 @@ from tasks.intake.sealed_file import SealedFile
 
 DELIMITERS = {",": "','", ";": "';'", "\t": "'\\t'", "|": "'|'"}
 LONGEST_HEADER = 1 << 20
+_OPEN_HEADER = "the line of column names has a quote that is not closed, or is too long"
 _SEPARATOR = re.compile(r"\ufeff?sep=(.?)", re.IGNORECASE)
 
 
@@ -25,12 +26,22 @@ def read_header(table: SealedFile, delimiter: str) -> list[str]:
     names: list[str] = []
     has_rows = False
     with table.text("utf-8-sig") as text:
-        limited = iter(lambda: text.readline(LONGEST_HEADER), "")
+        read: list[str] = []
+
+        def limited() -> Iterator[str]:
+            while line := text.readline(LONGEST_HEADER):
+                read.append(line)
+                yield line
+
         try:
-            names = next(csv.reader(limited, delimiter=delimiter, strict=True))
+            names = next(csv.reader(limited(), delimiter=delimiter, strict=True))
         except csv.Error:
-            finding = "the line of column names has a quote that is not closed, or is too long"
-        has_rows = not finding and any(line.strip() for line in limited)
+            finding = _OPEN_HEADER
+        if sum(line.count('"') for line in read) % 2:  # in the midst of a name, too
+            finding = _OPEN_HEADER
+        has_rows = not finding and any(
+            line.strip() for line in iter(lambda: text.readline(LONGEST_HEADER), "")
+        )
     if finding:
         raise InputError(finding, where=table.shown, hint="Quotes are doubled inside quoted text.")
     _check_header(names, table.shown, delimiter)

@@ -96,6 +96,32 @@ def test_a_draft_says_that_a_second_release_would_be_blocked_and_why(tmp_path: P
     assert "leave it out" in " ".join(text.replace("\n#  ", "").split())
 
 
+def test_a_draft_of_one_table_says_that_pay_which_grows_has_no_second_release(tmp_path: Path) -> None:
+    draw = np.random.default_rng(1)
+    pay = draw.lognormal(10.2, 0.35, 500)
+    sites = draw.choice(["Leeds", "York", "Hull"], 500)
+    tables = [tmp_path / f"pay-202{year}.csv" for year in (5, 6)]
+    for late, table in enumerate(tables):
+        raised = pay * (1 + late * draw.normal(0.02, 0.01, 500))
+        rows = [f"{7 * i},{1960 + i % 40},{sites[i]},{raised[i]:.0f}" for i in range(500)]
+        table.write_text("\n".join(["person_id,birth_year,site,pay", *rows]) + "\n", encoding="utf-8")
+    text = draft(tables[0])
+    told = " ".join(text.replace("\n#", "").split())
+    assert (
+        "grow by 1% to 3% until the next table, that is not published beside this one: it fails worlds"
+        in told
+    )
+    assert "Before the first release, decide: publish one period only" in told
+    path = tmp_path / "pay.yaml"
+    path.write_text(text.replace("approvers: 1", "approvers: 0"), encoding="utf-8")
+    ReleaseStore.create(tmp_path / "store")
+    states = [
+        release(path, store=tmp_path / "store", period=table.stem[4:], input_path=table).state
+        for table in tables
+    ]
+    assert states == ["published", "blocked"]
+
+
 def test_a_second_release_is_tried_with_what_somebody_has_to_accept(tmp_path: Path) -> None:
     tables = [tmp_path / f"clinic-202{year}.csv" for year in (5, 6)]
     for late, table in enumerate(tables):  # whose key is missing cannot be followed

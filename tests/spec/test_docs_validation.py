@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pandas as pd
@@ -42,6 +43,12 @@ FILES: dict[str, tuple[str, bytes | str | None]] = {
     "mixed line ends": ("t.csv", HEAD + ROW.replace("\n", "\r\n") + NEXT),
     "a line for a spreadsheet program": ("t.csv", "sep=,\n" + HEAD + ROW),
     "UTF-16 where UTF-8 was promised": ("t.csv", (HEAD + ROW).encode("utf-16")),
+    "UTF-8 with a damaged line": (
+        "t.csv",
+        (HEAD + ROW.replace("Ann", "Zoë") * 3).encode() + NEXT.replace("Bob", "Zoë").encode("latin-1"),
+    ),
+    "a gzip file called .csv": ("t.csv", gzip.compress((HEAD + ROW).encode())),
+    "a total in the last row": ("t.csv", HEAD + ROW + NEXT + "Total,,70,,\n"),
     "a text file called .parquet": ("t.parquet", HEAD + ROW),
     "a text file called .gz": ("t.csv.gz", HEAD + ROW),
 }

@@ -166,6 +166,8 @@ LOOSER: list[tuple[str, Any, str]] = [
     ("expectations.missing_in.city", 0.5, "expectations.missing_in 0.5 instead of 0.05"),
     ("expectations.sensitive_drift", GONE, "expectations.sensitive_drift any instead of 0.2"),
     ("expectations.unique_key", False, "expectations.unique_key false instead of true"),
+    ("expectations.repeats", "accepted", "expectations.repeats accepted instead of refused"),
+    ("expectations.repeats", ["street"], "expectations.repeats some columns instead of refused"),
     ("roles.key", GONE, "a column is without a role instead of key"),
     ("roles.key", "number", "a column is without a role instead of key"),
     ("roles.identifiers", [], "a column is without a role instead of an identifier"),
@@ -411,3 +413,20 @@ def test_every_field_has_its_rule_and_one_without_counts_where_it_differs(
     assert set(loosening._RULES) == rules
     monkeypatch.delitem(loosening._RULES, (ReleasePolicy, "seed"))
     assert loosened(policy(BASE), changed("seed", 7)) == ["seed changed"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (["ward"], ["street", "ward"], ["expectations.repeats with other columns"]),
+        (["street", "ward"], ["ward"], []),
+        (["street"], "accepted", ["expectations.repeats accepted instead of some columns"]),
+        ("accepted", ["street"], []),
+        (["street"], "refused", []),
+    ],
+)
+def test_repeats_of_more_columns_are_looser_and_their_names_are_not_told(
+    was: Any, now: Any, said: list[str]
+) -> None:
+    earlier, later = (changed("expectations.repeats", one) for one in (was, now))
+    assert loosened(earlier, later) == said

@@ -27,6 +27,7 @@ from policy.roles import NumericQuasiIdentifier
 from policy.text import BLANKS, number_of, one_spelling
 from services.drafting.draft import UNDECIDED
 from services.drafting.draft import draft as draft_policy
+from services.drafting.guesses import SENSITIVE_WORDS
 from services.drafting.words import words_of
 from tasks.risk.attacks.personal_numbers import is_german_insured
 
@@ -320,6 +321,56 @@ def test_bounds_are_rounded_outwards(
 
 def test_a_name_is_cut_into_its_words() -> None:
     assert words_of("birthDate") == words_of("birth_date") == words_of("Birth-Date 2") == {"birth", "date"}
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("Krankheit \u00fcber 6 Wochen", "illness"),
+        ("Schwerbehinderung", "disability"),
+        ("Langzeiterkrankung", "illness"),
+        ("maladie_chronique", "illness"),
+        ("\u00c9tat de sant\u00e9", "illness"),
+        ("enfermedad", "illness"),
+        ("malattia", "illness"),
+        ("invalidit\u00e9", "disability"),
+        ("ziekteverzuim", "illness"),
+        ("Choroba", "illness"),
+        ("sjukskrivning", "illness"),
+        ("nemocn\u00fd", "illness"),
+        ("doen\u00e7a", "illness"),
+        ("grossesse", "pregnancy"),
+        ("sickness over 6 weeks", "illness"),
+        ("Konfession", "religion"),
+    ],
+)
+def test_a_column_of_illness_is_sensitive_in_the_languages_of_europe_though_it_is_boolean(
+    write: Write, name: str, word: str
+) -> None:
+    answers = ["ja" if i % 7 == 0 else "nein" for i in range(140)]
+    ages = [str(20 + i % 40) for i in range(140)]
+    text = draft(write({"age": ages, name: answers, "diagnosis": ["flu", "gout"] * 70}))
+    assert name in parse_policy(text, Path("p.yaml")).roles.sensitive
+    assert f"its name says '{word}'" in text
+
+
+@pytest.mark.parametrize("name", ["lon", "Krankenhaus", "balloon", "psychology", "fecha_ingreso", "Wohnort"])
+def test_what_only_looks_like_such_a_word_is_none(name: str) -> None:
+    assert not words_of(name) & SENSITIVE_WORDS
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Entgelt", "Bruttolohn", "Monatsgehalt", "salaire", "sueldo", "stipendio", "inkomen", "l\u00f8nn"],
+)
+def test_pay_is_sensitive_and_transient_in_the_languages_of_europe(write: Write, name: str) -> None:
+    pay = [f"{2 + i % 30 / 10:.3f},00 \u20ac" for i in range(300)]
+    ages = [str(20 + i % 40) for i in range(300)]
+    for column, said in ((name, "its name says"), ("xyz", "its values are amounts of money")):
+        text = draft(write({"age": ages, column: pay}))
+        (pays,) = parse_policy(text, Path("p.yaml")).roles.sensitive.values()
+        assert (pays.stability, pays.type) == ("transient", "numeric")
+        assert said in text
 
 
 # Faults

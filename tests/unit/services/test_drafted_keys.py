@@ -5,14 +5,18 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
+from policy.errors import PolicyError
 from policy.load import parse_policy
 from policy.model import ReleasePolicy
+from services.drafting.draft import UNDECIDED
 from services.drafting.draft import draft as draft_policy
 from services.drafting.facts import table_facts
+from tasks.intake.repeated_people import repeated_people
 
 draft = partial(draft_policy, trial=False)
 
@@ -219,3 +223,56 @@ def test_a_column_that_tells_what_is_known_of_people_is_the_key_whatever_its_nam
     policy = policy_of(text)
     assert (policy.roles.key, policy.rows) == (name, "several")
     assert "No second release" in text
+
+
+def of_employers(column: str, known: str, firms: int = 150, seed: int = 3) -> pd.DataFrame:
+    """Return 600 people of firms, of which each is in one town, with one sector and one value of `known`."""
+    draw = np.random.default_rng(seed)
+    firm = draw.integers(0, firms, 600)
+    of_firm = {
+        "town": draw.choice(["Leeds", "York", "Hull", "Bath"], firms),
+        "sector": draw.choice(["farm", "shop", "mine", "bank", "care"], firms),
+        known: draw.choice(["a", "b"], firms),
+    }
+    return pd.DataFrame(
+        {
+            "id": np.arange(600) + 1000,
+            column: [f"X{one}" for one in firm],
+            **{name: values[firm] for name, values in of_firm.items()},
+            "diagnosis": draw.choice(["flu", "asthma", "gout", "cold", "burn"], 600),
+        }
+    )
+
+
+@pytest.mark.parametrize("key", [True, False])
+def test_a_table_of_employers_is_drafted_with_their_column_accepted_and_says_so(
+    tmp_path: Path, key: bool
+) -> None:
+    table = of_employers("employer", "size")
+    text = draft(*written(tmp_path, [table if key else table.drop(columns="id")]))
+    policy = policy_of(text)
+    assert (policy.rows, policy.expectations.repeats) == ("one_per_person", ("employer",))
+    assert "places or employers with different people: check that they are" in text
+    assert not check(policy, table if key else table.drop(columns="id"))
+
+
+@pytest.mark.parametrize(("column", "known"), [("token", "size"), ("employer", "sex")])
+def test_a_table_that_a_run_would_refuse_is_drafted_with_a_line_to_decide(
+    tmp_path: Path, column: str, known: str
+) -> None:
+    table = of_employers(column, known)
+    text = draft_policy(*written(tmp_path, [table]))
+    assert f"  repeats: {UNDECIDED}\n" in text
+    assert f"`repeats: [{column}]`" in text
+    assert f"marked {UNDECIDED}" in text
+    with pytest.raises(PolicyError, match="list of columns"):
+        policy_of(text)
+    accepted = policy_of(text.replace(f"repeats: {UNDECIDED}", f"repeats: [{column}]"))
+    assert not check(accepted, table)
+
+
+def check(policy: ReleasePolicy, table: pd.DataFrame) -> list[str]:
+    """Return what shows that people have several rows."""
+    with duckdb.connect() as con:
+        con.register("t", table.astype(str))
+        return [str(one) for one in repeated_people(con, "t", list(table.columns), policy)]

@@ -84,6 +84,14 @@ def test_independent_is_proposed_only_where_rows_do_not_come_again(
     assert ("`population: independent`" in text) == may_be_independent
 
 
+def test_rows_come_again_though_everybodys_pay_has_grown(tmp_path: Path) -> None:
+    table = people(key=False).assign(pay=np.random.default_rng(5).integers(20_000, 90_000, PEOPLE))
+    text, _ = drafted(tmp_path, table[:590], table[10:].assign(pay=table.pay * 102 // 100))
+    assert "are in the next one (9" in text
+    assert "Do not accept that." in text
+    assert "`population: independent`" not in text
+
+
 def test_rows_that_many_share_say_nothing_of_who_comes_again(tmp_path: Path) -> None:
     table = people(key=False)[["town", "disease"]].assign(sex=np.arange(PEOPLE) % 2)
     text, policy = drafted(tmp_path, table, table)

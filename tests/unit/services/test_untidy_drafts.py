@@ -142,8 +142,8 @@ def ends_in_a_line(*files: Path) -> str:
 @pytest.mark.parametrize(
     ("last", "line"),
     [
-        ("Total;;;;;;;;;;;;;;;;", "its last row is a total of the others, and no person's"),
-        ("SUMME:;;;50;;;;;;;;;;;;;", "its last row is a total of the others, and no person's"),
+        ("Total;;;;;;;;;;;;;;;;", "is a total of the others, and no person's"),
+        ("SUMME:;;;50;;;;;;;;;;;;;", "is a total of the others, and no person's"),
         ("Total;600", "cells where line 1 has"),
     ],
 )

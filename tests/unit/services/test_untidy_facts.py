@@ -275,6 +275,11 @@ def test_codes_that_lost_their_zeros(name: str, values: list[str], digits: int |
         (["1.200,50 \u20ac", "-3 \u20ac", "12,5 \u20ac"], [1200.5, -3, 12.5]),
         (["EUR 1.200", "EUR 300", "EUR 40.000"], [1200, 300, 40000]),
         (["12.5%", "3 %", "-4%"], [12.5, 3, -4]),
+        (["3.450,00 \u20ac", "975,50 EUR", "1.200,00\u00a0Euro"], [3450, 975.5, 1200]),
+        (["3.450,- \u20ac", "-975,50 \u20ac", "1.200,\u2013 \u20ac"], [3450, -975.5, 1200]),
+        (["Fr. 3\u2019450.50", "CHF 975.\u2014", "CHF 1'200.00"], [3450.5, 975, 1200]),
+        (["3 450,00 z\u0142", "975,50 z\u0142", "1\u00a0200,00 PLN"], [3450, 975.5, 1200]),
+        (["kr. 3.450,00", "975,50 kr", "kr 1.200"], [3450, 975.5, 1200]),
     ],
 )
 def test_amounts_with_a_currency_are_numbers_that_the_policy_reads(
@@ -294,7 +299,15 @@ def test_amounts_with_a_currency_are_numbers_that_the_policy_reads(
     assert [float(one) for one in read.frame["pay"][:3]] == numbers
 
 
-@pytest.mark.parametrize("cells", [["$1,000", "500 EUR"], ["$10k", "$2m"]])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["$1,000", "500 EUR"],
+        ["$10k", "$2m"],
+        ["3,1 T\u20ac", "21 Tsd. EUR"],
+        ["1.250,00 \u20ac/Monat", "91 EUR"],
+    ],
+)
 def test_amounts_that_no_query_reads_are_left_out_and_told(write: Write, cells: list[str]) -> None:
     numbers = [cell.replace("1", str(i)) for i, cell in enumerate(cells * 60, 1)]
     text = draft(write({"pay": numbers, "age": [str(20 + i % 40) for i in range(120)]}))
@@ -302,8 +315,16 @@ def test_amounts_that_no_query_reads_are_left_out_and_told(write: Write, cells: 
     assert "# Amounts in pay are texts in several currencies or units:" in text
 
 
-def test_a_percentage_of_a_range_is_no_amount(write: Write) -> None:
-    with table_facts(write({"x": ["0-10%", "10-20%", "90-100%"]})) as facts:
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0-10%", "10-20%", "90-100%"],
+        [f"{n}.000 bis {n + 1}.000 \u20ac" for n in range(40)],
+        [f"{n} ft" for n in range(40)],
+    ],
+)
+def test_a_band_is_no_amount(write: Write, cells: list[str]) -> None:
+    with table_facts(write({"x": cells})) as facts:
         assert (facts.steps.amounts, facts.steps.unread_amounts) == ((), ())
 
 
@@ -478,6 +499,14 @@ def test_an_order_is_only_of_few_values(write: Write) -> None:
         (["r.2021-H1.csv", "r.2021-H2.csv"], "r", "r.{period}.csv"),
         (["r.2021.csv.gz"], "r", "r.{period}.csv.gz"),
         (["c_2013Bio.csv"], "c_Bio", "c_{period}Bio.csv"),
+        (["survey Jan 2025.csv"], "survey", None),
+        (["survey Jan 2025.csv", "survey Feb 2025.csv"], "survey", None),
+        (["survey_Jan2025.csv", "survey_Feb2026.csv"], "survey", "survey_{period}.csv"),
+        (["2025-m\u00e4rz lohn.csv"], "lohn", None),
+        (["survey_jan.csv"], "survey", "survey_{period}.csv"),
+        (["survey_jun.csv", "survey_jul.csv"], "survey", "survey_{period}.csv"),
+        (["survey_january.csv", "survey_june.csv", "survey_july.csv"], "survey", "survey_{period}.csv"),
+        (["mayor_data.csv"], "mayor_data", "mayor_data.csv"),
     ],
 )
 def test_the_period_is_where_the_names_differ(names: list[str], series: str, file: str | None) -> None:
@@ -511,6 +540,7 @@ def test_values_of_all_tables_are_listed(write: Write) -> None:
 
 def test_names_without_a_period_are_told(write: Write) -> None:
     first, second = (write({"x": ["1", "2"]}, name) for name in ("a (1).csv", "b.csv"))
-    assert "# The names of the files differ in no period: give the file of a period with --input." in draft(
-        first, second
-    )
+    text = draft(second, first)
+    assert "# No period is in the names as --period may be written: give the file of a period with" in text
+    assert "order in which they were given, as no period of time is in all their names" in text
+    assert text.index("b.csv") < text.index("a (1).csv")

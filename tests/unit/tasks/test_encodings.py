@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
+import sqlite3
 import tracemalloc
+import zipfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
+import duckdb
+import openpyxl
 import pytest
 import yaml
 from hypothesis import given
@@ -282,6 +289,19 @@ BAD = {
         "line 4 has a quote that opens or closes in the wrong place",
     ),
     "open quote": ("", 'p,A,30,"York,flu,x,s\n', "line 4 has a quote that is not closed"),
+    **{
+        f"two stray quotes, {kind}": (
+            "",
+            f"p,A,30,{first},flu,x,s\nq,A,31,York,flu,x,s\nr,A,32,{last},flu,x,s\n",
+            "line 4 has a quote that is not closed",
+        )
+        for kind, first, last in (
+            ("within", 'Yo"rk', 'Yo"rk'),
+            ("before", '"York', '"York'),
+            ("around several records", '"York', 'York"'),
+        )
+    },
+    "stray quote in a name": ('"', "", "the line of column names has a quote that is not closed"),
 }
 
 
@@ -292,6 +312,114 @@ def test_every_command_says_the_same_of_a_bad_file(tmp_path: Path, case: str) ->
     said = said_by_each(path, tmp_path)
     assert set(said.values()) == {said["run"]}
     assert said["run"].startswith(f"{path}: {expected}")
+
+
+KINDS = {
+    "gzip": (gzip.compress(text_of(("York",)).encode()), "a gzip file"),
+    "bzip2": (bz2.compress(text_of(("York",)).encode()), "a bzip2 file"),
+    "xz": (lzma.compress(text_of(("York",)).encode()), "an xz file"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + bytes(range(200)), "a zstd file"),
+    "pdf": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF document"),
+    "xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "an old or an encrypted Excel file (.xls)"),
+    "sas": (bytes(12) + b"\xc2\xea\x81\x60" + bytes(500), "a SAS file"),
+    "html": (b"<!DOCTYPE html>\n<table>\n<tr><td>1</td></tr>\n", "a web page (HTML)"),
+    "unknown": (bytes(range(256)) * 4, "a binary file of an unknown kind"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_of_another_kind_is_told_by_its_first_bytes(tmp_path: Path, kind: str) -> None:
+    content, named = KINDS[kind]
+    path = written(tmp_path, content)
+    said = said_by_each(path, tmp_path)
+    assert set(said.values()) == {said["run"]}
+    assert said["run"].startswith(f"{path}: is {named}, not text. ")
+    assert str(refused(path, tmp_path, encoding="latin-1")).replace("\n  ", ". ") == said["run"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("zip", "a ZIP archive, not text. Unpack it, and give the table in it."),
+        ("xlsx", "an Excel workbook (.xlsx), not text. Name it .xlsx, or set source.format: excel."),
+        ("sqlite", "a SQLite database, not text. Name it .sqlite, or set source.format: sqlite."),
+        ("parquet", "a Parquet file, not text. Name it .parquet, or set source.format: parquet."),
+    ],
+)
+def test_so_is_a_table_under_a_wrong_name(tmp_path: Path, kind: str, named: str) -> None:
+    path = tmp_path / "t.csv"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("t.csv", HEADER)
+    elif kind == "xlsx":
+        openpyxl.Workbook().save(path)
+    elif kind == "sqlite":
+        with closing(sqlite3.connect(path)) as con, con:
+            con.execute("CREATE TABLE t (a)")
+    else:
+        with duckdb.connect() as duck:
+            duck.execute(f"COPY (SELECT 1 AS a) TO '{path}' (FORMAT parquet)")
+    assert {*said_by_each(path, tmp_path).values()} == {f"{path}: is {named}"}
+
+
+@pytest.mark.parametrize("first", ["PK,id", "BZh,PAR1", "ORC,Obj", "Rar!,x", "GIF,%PDF"])
+def test_names_of_columns_are_no_kind_of_file(tmp_path: Path, first: str) -> None:
+    path = written(tmp_path, f"{first}\n1,2\n")
+    assert _drafted(path) == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("damaged", "told"),
+    [
+        ((11,), "line 12 is not utf-8"),
+        ((11, 27), "lines 12, 28 are not utf-8"),
+        (tuple(range(1, 10)), "lines 2, 3, 4, 5, 6 and 4 more are not utf-8"),
+    ],
+)
+def test_a_few_lines_that_are_not_utf_8_do_not_garble_the_others(
+    tmp_path: Path, damaged: tuple[int, ...], told: str
+) -> None:
+    lines_ = text_of(("Köln", "Łódź", "東京")).encode().splitlines(keepends=True)
+    for at in damaged:
+        lines_[at] = "p,A,30,Genève,flu,x,s\n".encode("latin-1")
+    path = written(tmp_path, b"".join(lines_))
+    advice = "Correct these lines, which may be in latin-1, and save the whole file as utf-8."
+    assert {*said_by_each(path, tmp_path).values()} == {f"{path}: {told}, and all others are. {advice}"}
+
+
+RUSSIAN = {
+    "as names": TOWNS["koi8-r"],
+    "large": tuple(map(str.upper, TOWNS["koi8-r"])),
+    "one": ("Ж", "Ю"),
+}
+
+
+@pytest.mark.parametrize("encoding", ["windows-1251", "koi8-r", "iso-8859-5", "cp866"])
+@pytest.mark.parametrize("towns", RUSSIAN.values(), ids=RUSSIAN)
+def test_encodings_of_cyrillic_script_are_told_with_what_they_read(
+    tmp_path: Path, encoding: str, towns: tuple[str, ...]
+) -> None:
+    path = written(tmp_path, text_of(towns).encode(encoding))
+    said = said_by_each_policy(path, tmp_path)
+    right = "|".join({*towns})
+    assert set(said.values()) == {said["run"]}
+    assert re.search(rf"{encoding}(, or save| if '({right})' is right)", said["run"])
+    assert (" is right" in said["run"]) or _drafted(path) == encoding
+
+
+@pytest.mark.parametrize(
+    ("encoding", "towns"),
+    [
+        ("koi8-u", ("Київ", "Львів", "Харків", "Дніпро", "Запоріжжя")),
+        ("windows-1251", ("Београд", "Ћуприја", "Ниш")),
+        ("iso-8859-5", ("София", "Пловдив", "Варна")),
+        ("windows-1253", ("ΑΘΗΝΑ", "ΠΑΤΡΑ")),
+        ("windows-1255", ("ירושלים", "חיפה")),
+        ("gb18030", ("北京", "上海", "广州")),
+    ],
+)
+def test_other_languages_are_guessed_too(tmp_path: Path, encoding: str, towns: tuple[str, ...]) -> None:
+    assert _drafted(written(tmp_path, text_of(towns).encode(encoding))) == encoding
 
 
 def test_line_ends_are_held_against_line_1_across_chunks(

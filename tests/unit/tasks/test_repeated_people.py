@@ -5,17 +5,20 @@ from __future__ import annotations
 import random
 import sqlite3
 from contextlib import closing
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.errors import InputError
 from policy.model import ReleasePolicy
+from services.checking.check import check
 from tasks.intake.read import read_table
 from tasks.intake.repeated_people import repeated_people
 from tasks.intake.table_object import TableObject
@@ -101,6 +104,31 @@ def test_two_columns_that_are_people_together_are_found() -> None:
     rows = rows.assign(token=family, office=member)
     assert found(rows, policy_of()) == {"token+office": (60, len(rows))}
     assert found(rows.assign(office="1"), policy_of()) == {}
+
+
+def test_what_is_accepted_of_columns_by_name_is_refused_of_others() -> None:
+    rows = table(60, (3, 9))
+    both = rows.assign(claim=rows["token"].str.replace("x", "y"))
+    for named, left in (
+        (["token"], {"claim"}),
+        (["token", "claim"], set()),
+        (["office"], {"token", "claim"}),
+    ):
+        assert {*found(both, policy_of(expectations={"repeats": named}))} == left
+    # What a place determines, it determines beside any other column, too.
+    assert found(rows, policy_of(expectations={"repeats": ["token"]})) == {}
+    number = rows["token"].str[1:].astype(int) // 17
+    rows = rows.assign(token="f" + (number // 4).astype(str), office=(number % 4).astype(str))
+    assert [*found(rows, policy_of(expectations={"repeats": ["token"]}))] == ["token+office"]
+    assert found(rows, policy_of(expectations={"repeats": ["token", "office"]})) == {}
+
+
+def test_a_hint_names_the_columns_to_accept() -> None:
+    rows = table(60, (3, 9))
+    with duckdb.connect() as con:
+        con.register("t", rows)
+        (one,) = repeated_people(con, "t", list(rows.columns), policy_of())
+    assert one.hint.endswith("set expectations.repeats: ['token'].")
 
 
 def test_two_columns_that_write_quasi_identifiers_anew_are_not_people() -> None:
@@ -266,3 +294,67 @@ def test_a_key_that_numbers_the_rows_tells_nobody_apart(tmp_path: Path) -> None:
     rows = rows.assign(visit=range(len(rows))).drop(columns="token")
     (said,) = _said(rows, policy, tmp_path)
     assert "combinations of quasi-identifiers is in 4 rows, or a multiple of it" in said
+
+
+def _of_births(people: int) -> pd.DataFrame:
+    """A table of people with several rows each: a date of birth, a sex, a town and what they weigh."""
+    draw = random.Random(3)  # noqa: S311 -- a test table
+    rows = [
+        (str(birth), sex, town, weight, draw.choice(["flu", "cough", "none"]))
+        for i in range(people)
+        for birth, sex, town, weight in [
+            (
+                date(1960 + i % 5, 1, 1) + timedelta(days=draw.randrange(365)),
+                draw.choice("fm"),
+                draw.choice(["Leeds", "York", "Hull"]),
+                f"{draw.randint(40, 110)},5",
+            )
+        ]
+        for _ in range(4)
+    ]
+    return pd.DataFrame(rows, columns=["birth", "sex", "town", "weight", "illness"])
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ({}, ["birth", "sex", "town"]),
+        ({"query": "SELECT * FROM input"}, ["birth", "sex", "town"]),
+        ({"decimal": ",", "delimiter": ";"}, ["weight", "sex", "town"]),
+    ],
+    ids=["dates", "dates of a query", "decimal commas"],
+)
+@pytest.mark.parametrize("resolution", ["year", "month"])
+def test_a_check_finds_what_a_run_finds(
+    tmp_path: Path, resolution: str, source: dict[str, str], names: list[str]
+) -> None:
+    kinds: dict[str, Any] = {
+        "birth": {"type": "date", "bounds": ["1950-01", "1970-12"], "resolution": resolution},
+        "sex": QI["sex"],
+        "town": {"type": "categorical", "values": ["Leeds", "York", "Hull"]},
+        "weight": {"type": "numeric", "bounds": [0, 200]},
+    }
+    rows = _of_births(60)[[*names, "illness"]]
+    policy = small_policy({name: kinds[name] for name in names}, ILL, privacy={"k": 2}, source=source)
+    path = tmp_path / "t.csv"
+    rows.to_csv(path, index=False, sep=source.get("delimiter", ","))
+    written = tmp_path / "p.yaml"
+    written.write_text(yaml.safe_dump(policy.model_dump(mode="json", exclude_unset=True)))
+    doubts = read_table(policy, input_path=path, period="2026", base=tmp_path).doubts
+    checked = check(written, store=tmp_path / "store", period="2026", input_path=path).findings
+    assert len(doubts) == 1
+    assert "240 rows" in doubts[0]
+    assert f"warning: {doubts[0]}" in [one.line for one in checked]
+
+
+def test_a_check_finds_people_of_each_part_as_a_run_does(tmp_path: Path) -> None:
+    rows = table(60, (3, 5))
+    rows.iloc[::2].to_csv(tmp_path / "a.csv", index=False)
+    rows.iloc[1::2].to_csv(tmp_path / "b.csv", index=False)
+    policy = policy_of(source={"path": ["a.csv", "b.csv"]})
+    written = tmp_path / "p.yaml"
+    written.write_text(yaml.safe_dump(policy.model_dump(mode="json", exclude_unset=True)))
+    with pytest.raises(InputError) as refused:
+        read_table(policy, input_path=None, period="2026", base=tmp_path)
+    checked = check(written, store=tmp_path / "store", period="2026").findings
+    assert str(refused.value).replace("\n  ", ". ") in [one.line for one in checked]
