@@ -1,12 +1,12 @@
 """Registers that change little: what staying together costs, and whom an exact attacker reads.
 
-    python -m benchmarks.registers [--local] [--people N] [--periods N] [--only WORD] [--write]
+    python -m benchmarks.registers [--people N] [--periods N] [--only WORD] [--write]
 
 Each series has one table a period, of which some people leave and as many join: people of the demo's
 generator, or of a household survey, with two sensitive attributes that do not change. It is released twice:
 *sticky*, each release judged by every gate beside those before it, and *blind*, each by itself. The gate
 `worlds` says of both how many people all releases together leave with one value, and `known` how many others
-one known person unlocks in the sticky one; with `--local` its policy sets a limit to that.
+one known person unlocks in the sticky one.
 """
 
 from __future__ import annotations
@@ -194,29 +194,29 @@ def surveyed(people: int, periods: Sequence[str], turnover: float) -> Iterator[p
         yield chosen.iloc[rng.permutation(here)]
 
 
-def register_policy(method: str, history: str, local: bool = False) -> ReleasePolicy:
+def register_policy(method: str, history: str) -> ReleasePolicy:
     """Return the demo's policy with a method, and both sensitive attributes stable."""
     document = load_policy(POLICIES / "register.yaml").model_dump()
     document["roles"]["sensitive"]["care_cost"]["stability"] = "stable"
-    return _with(document, method, history, local)
+    return _with(document, method, history)
 
 
-def survey_policy(method: str, history: str, local: bool = False) -> ReleasePolicy:
+def survey_policy(method: str, history: str) -> ReleasePolicy:
     """Return the survey's policy with a method, two sensitive attributes, and the strict model of worlds."""
     document = load_policy(POLICIES / "eph.yaml").model_dump()
     document["roles"]["sensitive"]["activity"] = {"stability": "stable"}
     document["gates"]["worlds"]["changes"] = 0.0
-    return _with(document, method, history, local)
+    return _with(document, method, history)
 
 
-def _with(document: dict[str, Any], method: str, history: str, local: bool) -> ReleasePolicy:
+def _with(document: dict[str, Any], method: str, history: str) -> ReleasePolicy:
     document["method"] = {"name": method, "history": history}
     document["source"] = {"path": "register.csv", "missing": [""]}
     document["period"] = "quarterly"
     document["gates"]["umr"] = {"max": 1.0}  # what a disjoint partition has, with a history or without
     document["expectations"] = {"rows": {"min": 1}}
     document["gates"]["person"]["cells"] = "unfollowed"
-    if local:
+    if history == "sticky":
         document["gates"]["known"] = KNOWN
     return ReleasePolicy.model_validate(document)
 
@@ -243,9 +243,9 @@ def every_register() -> Iterator[tuple[str, float, str]]:
                 yield population, turnover, method
 
 
-def named(population: str, turnover: float, method: str, *, local: bool = False) -> str:
+def named(population: str, turnover: float, method: str) -> str:
     """Return the name of a register and method in the table."""
-    return f"{population}, {100 * turnover:g}%, {method}" + (", local" if local else "")
+    return f"{population}, {100 * turnover:g}%, {method}"
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,6 @@ class Result:
     population: str
     turnover: float
     method: str
-    local: bool
     sticky: list[Point]
     blind: list[Point]
 
@@ -265,7 +264,7 @@ class Result:
         first, last, alone = self.sticky[0], self.sticky[-1], self.blind[-1]
         read = [people_of_point(point, "pinned", "undecided") for point in self.blind[1:-1]]
         return [
-            named(self.population, self.turnover, self.method, local=self.local),
+            named(self.population, self.turnover, self.method),
             f"{sum(not point.failing for point in self.sticky)} of {len(self.sticky)}",
             people_of_point(last, "pinned", "undecided"),
             _unlocked(last),
@@ -279,9 +278,7 @@ class Result:
         ]
 
 
-def measured(
-    population: str, turnover: float, method: str, people: int, n_periods: int, *, local: bool = False
-) -> Result:
+def measured(population: str, turnover: float, method: str, people: int, n_periods: int) -> Result:
     """Release one register both ways; what goes on is told on the error output."""
     tables, policy = POPULATIONS[population]
     periods = periods_of(n_periods)
@@ -290,7 +287,7 @@ def measured(
         for history in ("sticky", "blind"):
             folder = Path(name) / history
             folder.mkdir()
-            series = Series(policy(method, history, local and history == "sticky"), folder)
+            series = Series(policy(method, history), folder)
             for period, table in zip(periods, tables(people, periods, turnover), strict=True):
                 place = periods.index(period)
                 if history == "blind" and BLIND <= place < n_periods - 1:
@@ -300,7 +297,7 @@ def measured(
                 point = series.release(period, table, asked)
                 print(population, turnover, method, history, _said(point), file=sys.stderr, flush=True)
             sides[history] = series.points
-    return Result(population, turnover, method, local, sides["sticky"], sides["blind"])
+    return Result(population, turnover, method, sides["sticky"], sides["blind"])
 
 
 def people_of_point(point: Point, *names: str) -> str:
@@ -323,7 +320,7 @@ def _said(point: Point) -> str:
 
 def page(rows: Sequence[Sequence[str]], people: int, n_periods: int, command: str) -> str:
     """Return the page: a row for each register and method."""
-    names = [named(*each, local=local) for local in (False, True) for each in every_register()]
+    names = [named(*each) for each in every_register()]
     ordered = sorted(rows, key=lambda row: names.index(row[0]))
     calls = ReleasePolicy.model_fields["gates"].default.worlds.calls
     limits = f"{{max: {KNOWN['max']}, mean: {KNOWN['mean']:g}}}"
@@ -338,10 +335,8 @@ unfollowed` and no limit on UMR; k is 8 and 5.
 
 *Sticky* series keep signatures ([methods](../../docs/methods.md#signatures)) and are judged by all gates
 of the policy. *Blind* is each release by itself; its last release is the price of the same table without
-a history. *Local* series set `gates.known: {limits}` and have a signature for each bucket; of the
-others it is measured how many one known person unlocks, not limited. What `worlds` says after two blind
-releases: people who are pinned, and people about whom
-{calls:,} calls of the solver decided nothing.
+a history. Sticky ones set `gates.known: {limits}`. What `worlds` says after two blind releases: people
+who are pinned, and people about whom {calls:,} calls of the solver decided nothing.
 
 {report.table([*HEADER, report.DAY], ordered)}
 
@@ -356,15 +351,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--periods", type=int, default=PERIODS)
     parser.add_argument("--only", default="", help="registers and methods whose names hold this word")
-    parser.add_argument("--local", action="store_true", help="with a limit to what one known person unlocks")
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/registers.md")
     args = parser.parse_args(arguments)
     rows: list[list[str]] = []
-    command = "python -m benchmarks.registers --write`, and with `--local"
+    command = "python -m benchmarks.registers --write"
     for each in every_register():
         if args.only not in named(*each):
             continue
-        row = measured(*each, args.people, args.periods, local=args.local).row
+        row = measured(*each, args.people, args.periods).row
         rows.append([*row, "now"])
         if args.write:  # what is measured is not lost if the next is not
             known = report.kept_rows("registers.csv", HEADER, [row], keys=1)

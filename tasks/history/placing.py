@@ -18,6 +18,7 @@ from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
 ROUNDS, DRAWS = 4, 3  # in each round, so many draws of people
+STAYING = 0.9  # of its cost, counts a unit in the group of before: whoever stays together unlocks nobody
 NEAREST = 32  # groups that a unit may join
 
 Cut = Callable[[IntArray, int], IntArray]
@@ -56,7 +57,7 @@ def placed(
     seat = np.where(labels[:, None] >= 0, seat, -1)
     for turn in range(ROUNDS):
         progress(turn / ROUNDS, "who is beside whom")
-        labels = _with_units_exchanged(table, _units(seat), labels, points, turn)
+        labels = _with_units_exchanged(table, _units(seat), labels, before >= 0, points, turn)
         labels, seat = _with_people_exchanged(table, seat, labels, pool, points, turn)
     return labels, seat
 
@@ -80,7 +81,7 @@ def _firsts(unit: IntArray, points: FloatArray) -> IntArray:
     rows = np.flatnonzero(unit >= 0)
     apart = ((points[rows] - _middles(unit, points)[unit[rows]]) ** 2).sum(axis=1)
     order = np.lexsort((apart, unit[rows]))
-    return rows[order[np.diff(unit[rows[order]], prepend=-1) != 0]]
+    return np.asarray(rows[order[np.diff(unit[rows[order]], prepend=-1) != 0]])
 
 
 def _cut(
@@ -162,13 +163,15 @@ def _with_people_exchanged(
         group, extent = labels[mine], _without(table, labels, mine)
         cells = Extent(table, _labels(mine, np.arange(len(mine)), len(labels)), len(mine))
         seats = seat[mine]
-        for one, other in _exchanges(extent, group, cells, points[mine], turn):
-            labels[mine[other]], seat[mine[other]] = group[one], seats[one]
+        number = np.arange(len(mine))
+        for some, here in parts(number, number, points[mine], turn):
+            slot, who = linear_sum_assignment(extent.with_each(group[some], cells, here))
+            labels[mine[here[who]]], seat[mine[here[who]]] = group[some[slot]], seats[some[slot]]
     return labels, seat
 
 
 def _with_units_exchanged(
-    table: PreparedTable, unit: IntArray, labels: IntArray, points: FloatArray, turn: int
+    table: PreparedTable, unit: IntArray, labels: IntArray, known: BoolArray, points: FloatArray, turn: int
 ) -> IntArray:
     """Return labels after units of as many people, one of a group, changed places where that costs less."""
     labels = labels.copy()
@@ -176,6 +179,8 @@ def _with_units_exchanged(
     n_people, middle = np.bincount(unit[rows]), _middles(unit, points)
     group = np.zeros(len(n_people), dtype=np.int64)
     group[unit[rows]] = labels[rows]
+    stays = np.zeros(len(n_people), dtype=bool)
+    stays[unit[rows[known[rows]]]] = True
     order = np.random.default_rng(turn).permutation(len(n_people))
     for n in np.unique(n_people).tolist():
         of = order[n_people[order] == n]
@@ -184,8 +189,11 @@ def _with_units_exchanged(
         extent = _without(table, labels, moves)
         cells = Extent(table, np.where(np.isin(unit, mine), unit, -1), len(n_people))
         was = group[mine]
-        for one, other in _exchanges(extent, was, cells, middle[mine], turn, mine):
-            group[mine[other]] = was[one]
+        for some, here in parts(np.arange(len(mine)), np.arange(len(mine)), middle[mine], turn):
+            cost = extent.with_each(was[some], cells, mine[here])
+            cost[(some[:, None] == here) & stays[mine[here]]] *= STAYING
+            slot, who = linear_sum_assignment(cost)
+            group[mine[here[who]]] = was[some[slot]]
         labels[rows] = group[unit[rows]]
     return labels
 
@@ -204,17 +212,6 @@ def parts(
     people = people[np.argsort(points[people, axis], kind="stable")]
     for half in (0, 1):
         yield from parts(np.array_split(some, 2)[half], np.array_split(people, 2)[half], points, turn)
-
-
-def _exchanges(
-    extent: Extent, group: IntArray, cells: Extent, points: FloatArray, turn: int, of: IntArray | None = None
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield places of `group` (n,), and who are best put in them: of n of `cells`, or those `of` them."""
-    number = np.arange(len(group))
-    of = number if of is None else of
-    for some, here in parts(number, number, points, turn):
-        slot, who = linear_sum_assignment(extent.with_each(group[some], cells, of[here]))
-        yield some[slot], here[who]
 
 
 def _without(table: PreparedTable, labels: IntArray, rows: IntArray) -> Extent:
