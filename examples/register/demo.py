@@ -124,8 +124,8 @@ def _explain(console: Console, blind: Outcome, aware: Outcome) -> None:
         f"{blind.n_classes} classes leave somebody in both releases a single sensitive value, and whoever "
         f"solves for all classes of both at once knows a diagnosis or a cost of {worlds.value:,.0f} people"
         f"{_undecided(worlds)}. In the next candidate everybody stays beside the same few people as in "
-        "2026Q1, classes are cut anew around them, and nobody's diagnosis or cost of care follows. Whoever "
-        "knows one person's, such as their own, unlocks that of few others."
+        "2026Q1, and nobody's diagnosis or cost of care follows. Whoever knows one person's, such as their "
+        "own, unlocks that of few others."
     )
 
 
