@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable
@@ -28,13 +30,24 @@ class Extent:
         )
         self._span = np.where(np.asarray(spread) > 0, spread, np.inf)
 
-    def add(self, group: int, other: Extent, unit: int) -> None:
-        """Add a unit of another to a group."""
-        self.size[group] += other.size[unit]
-        self._low[group] = np.fmin(self._low[group], other._low[unit])
-        self._high[group] = np.fmax(self._high[group], other._high[unit])
+    def replace(self, group: int, other: Extent, units: Sequence[int]) -> None:
+        """Make a group of some units of another; without any it is empty."""
+        rows = np.array(units, dtype=np.int64)
+        self.size[group] = other.size[rows].sum()
+        self._low[group] = np.fmin.reduce(other._low[rows], axis=0, initial=np.inf)
+        self._high[group] = np.fmax.reduce(other._high[rows], axis=0, initial=-np.inf)
         for mine, theirs in zip(self._member, other._member, strict=True):
-            mine[group] |= theirs[unit]
+            mine[group] = theirs[rows].any(axis=0)
+
+    def together(self, groups: Sequence[int]) -> float:
+        """Return the penalty of the people of some groups together."""
+        rows = np.array(groups, dtype=np.int64)
+        width = np.fmax.reduce(self._high[rows], axis=0) - np.fmin.reduce(self._low[rows], axis=0)
+        total = float((np.where(np.isfinite(width), width, 0.0) / self._span).sum())
+        for marks in self._member:
+            covered = int(marks[rows].any(axis=0).sum())
+            total += covered / marks.shape[1] if covered > 1 else 0.0
+        return total * int(self.size[rows].sum())
 
     def cost(self, group: IntArray) -> FloatArray:
         """Return the penalty of each group's people together, (groups,)."""

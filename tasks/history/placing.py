@@ -6,7 +6,7 @@ method cuts one person of each unit; then units change places as wholes, and new
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -118,33 +118,101 @@ def _joined(
     points: FloatArray,
     least_size: int,
 ) -> IntArray:
-    """Return the group of each unit after `loose` ones, and those of too small groups, joined others."""
+    """Return the group of each unit after `loose` ones joined others, and too small groups grew or ended."""
     group = np.full(len(loose), -1, dtype=np.int64)
     group[unit[unit >= 0]] = labels[unit >= 0]
     if not (labels >= 0).any():
         return group
-    extent, cells = Extent(table, labels, int(labels.max()) + 1), Extent(table, unit, len(loose))
-    where = _middles(np.unique(np.append(labels, -1), return_inverse=True)[1][:-1] - 1, points)
-    there, here = np.unique(labels[labels >= 0]), _middles(unit, points)
-    tree, n_near = cKDTree(where), min(NEAREST, len(there))
-    small = there[np.argsort(extent.size[there], kind="stable")].tolist()
-    of_group = {one: np.flatnonzero(group == one) for one in small}
-    for one in [-1, *small]:
-        movers = np.flatnonzero(loose & (group < 0)) if one < 0 else of_group[one]
-        if one >= 0 and (extent.size[one] >= least_size or n_near == 1):
-            continue
-        for mover in movers.tolist():
-            near = there[tree.query(here[mover], k=[*range(1, 1 + n_near)])[1]]
-            near = near[(near != one) & (extent.size[near] > 0)]
-            if len(near):
-                grown = extent.with_each(near, cells, np.array([mover]))[:, 0] - extent.cost(near)
-                best = int(near[grown.argmin()])
-                extent.add(best, cells, mover)
-                of_group[best] = np.append(of_group[best], mover)
-                group[mover] = best
-        if one >= 0 and not (group[movers] == one).any():
-            extent.size[one] = 0
+    groups = _Groups(table, unit, labels, group, points)
+    for mover in np.flatnonzero(loose & (group < 0)).tolist():
+        groups.move(mover, groups.best(mover)[1])
+    for one in groups.smallest_first():
+        while 0 < groups.size(one) < least_size:
+            own = groups.units(one)
+            apart = [groups.best(mover) for mover in own]
+            if min(to for _, to in apart) < 0:
+                break
+            ended = sum(more for more, _ in apart) - groups.cost(own)
+            more, unit_of_others = groups.best_of_others(one, least_size)
+            if unit_of_others >= 0 and more <= ended:
+                groups.move(unit_of_others, one)
+            else:
+                for mover in own:
+                    groups.move(mover, groups.best(mover)[1])
     return group
+
+
+class _Groups:
+    """Groups of units as they change: `group` (u,) of each unit, changed in place."""
+
+    def __init__(
+        self, table: PreparedTable, unit: IntArray, labels: IntArray, group: IntArray, points: FloatArray
+    ) -> None:
+        self._group = group
+        self._extent = Extent(table, labels, int(labels.max()) + 1)
+        self._cells = Extent(table, unit, len(group))
+        self._there, place = np.unique(labels[labels >= 0], return_inverse=True)
+        self._tree = cKDTree(
+            _middles(_labels(np.flatnonzero(labels >= 0), place.reshape(-1), len(labels)), points)
+        )
+        self._middle = _middles(unit, points)
+        self._units = {one: np.flatnonzero(group == one).tolist() for one in self._there.tolist()}
+
+    def smallest_first(self) -> list[int]:
+        """Return the groups in order of their people."""
+        order = np.argsort(self._extent.size[self._there], kind="stable")
+        return [int(one) for one in self._there[order]]
+
+    def units(self, one: int) -> list[int]:
+        """Return the units of a group."""
+        return list(self._units[one])
+
+    def size(self, one: int) -> int:
+        """Return how many people a group has."""
+        return int(self._extent.size[one])
+
+    def cost(self, units: Sequence[int]) -> float:
+        """Return the penalty of some units together."""
+        return self._cells.together(units)
+
+    def _near(self, unit: int) -> IntArray:
+        """Return the groups near a unit that have people, but for its own."""
+        n = min(NEAREST, len(self._there))
+        near = self._there[self._tree.query(self._middle[unit], k=[*range(1, 1 + n)])[1]]
+        return np.asarray(near[(near != self._group[unit]) & (self._extent.size[near] > 0)])
+
+    def best(self, unit: int) -> tuple[float, int]:
+        """Return by how much the penalty of the group that a unit is best put in grows, and it, or -1."""
+        near = self._near(unit)
+        if not len(near):
+            return 0.0, -1
+        more = self._extent.with_each(near, self._cells, np.array([unit]))[:, 0] - self._extent.cost(near)
+        return float(more.min()), int(near[more.argmin()])
+
+    def best_of_others(self, one: int, least_size: int) -> tuple[float, int]:
+        """Return by how much the penalty grows if a group gets the best unit that others can spare; or -1."""
+        best, found = np.inf, -1
+        here, own = np.array([one]), self.cost(self._units[one])
+        for other in self._near(self._units[one][0]).tolist():
+            for unit in self._units[other]:
+                if self.size(other) - int(self._cells.size[unit]) >= least_size:
+                    rest = [each for each in self._units[other] if each != unit]
+                    more = float(self._extent.with_each(here, self._cells, np.array([unit]))[0, 0]) - own
+                    more += self.cost(rest) - self.cost(self._units[other])
+                    if more < best:
+                        best, found = more, unit
+        return best, found
+
+    def move(self, unit: int, to: int) -> None:
+        """Put a unit into a group; into none if it is -1."""
+        if to < 0:
+            return
+        if (was := int(self._group[unit])) >= 0:
+            self._units[was].remove(unit)
+            self._extent.replace(was, self._cells, self._units[was])
+        self._group[unit] = to
+        self._units[to].append(unit)
+        self._extent.replace(to, self._cells, self._units[to])
 
 
 def _with_people_exchanged(
