@@ -18,7 +18,7 @@ from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
 ROUNDS, DRAWS = 4, 3  # in each round, so many draws of people
-STAYING = 0.9  # of its cost, counts a unit in the group of before: whoever stays together unlocks nobody
+STAYING = 0.8  # of its cost, counts a unit in the group of before: whoever stays together unlocks nobody
 NEAREST = 32  # groups that a unit may join
 
 Cut = Callable[[IntArray, int], IntArray]
