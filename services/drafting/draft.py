@@ -15,7 +15,7 @@ from policy.text import number_of
 from policy.trusted import NEVER_NAMES, Trusted
 from services.drafting.changes import Change, changes_of, moves_of
 from services.drafting.facts import TableFacts, table_facts, with_rounded
-from services.drafting.gate_limits import WIDTH, accepted_lines, gate_lines, stability_of, worlds_line
+from services.drafting.gate_limits import WIDTH, accepted_lines, gate_lines, history_lines, stability_of
 from services.drafting.guesses import (
     MANY_VALUES,
     Guess,
@@ -73,18 +73,18 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
         accepted = accepted_lines(guesses, stay=nearly_all_stay(facts, _key_of(guesses)))
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
     undecided |= not all(map(are_places, repeated))
-    begun, worlds = "\n".join(lines), worlds_line(guesses, changes)
+    begun, history = "\n".join(lines), history_lines(guesses, changes, followed=followed)
     first = _trial(begun, tables[-1], options) if trial and not undecided else None
     beside: dict[str, SecondRelease] = {}
     if first is not None and not first.best.problem and n_last_two <= MOST_ROWS and accepted is not None:
-        gates = ["gates:", *([] if worlds is None else [worlds]), *accepted]
+        gates = ["gates:", *history, *accepted]
         beside = _beside(begun, first, gates, tables)
         if beside and list(beside)[-1] != first.best.label and list(beside.values())[-1].passes:
             first = _trial(begun, tables[-1], options, list(beside)[-1])
     grown = None
     if first is not None and not first.best.problem and not more and followed and 2 * n_last_two <= MOST_ROWS:
-        grown = _grown(begun, first, steps, table)
-    lines += _tail(first, beside, worlds, accepted or [], grown, undecided=undecided, followed=followed)
+        grown = _grown(begun, first, steps, history, table)
+    lines += _tail(first, beside, history, accepted or [], grown, undecided=undecided, followed=followed)
     return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
 
 
@@ -137,12 +137,14 @@ def _beside(
     return found
 
 
-def _grown(begun: str, trial: Trial, steps: Steps, table: Location) -> SecondRelease | None:
+def _grown(
+    begun: str, trial: Trial, steps: Steps, history: Sequence[str], table: Location
+) -> SecondRelease | None:
     """Try a second release of the only table, in which amounts have grown; None where there are none."""
     if not steps.rounded or not isinstance(table, Path):
         return None
     begun = begun.replace(query_line(steps), query_line(steps, raised(steps)))
-    return second_release("\n".join([begun, *method_lines(trial), "gates:"]), table, table)
+    return second_release("\n".join([begun, *method_lines(trial), "gates:", *history]), table, table)
 
 
 def _trial(begun: str, table: Location, options: InputOptions, chosen: str | None = None) -> Trial:
@@ -351,7 +353,7 @@ def _plain(file: str) -> str:
 def _tail(
     trial: Trial | None,
     beside: Mapping[str, SecondRelease],
-    worlds: str | None,
+    history: Sequence[str],
     accepted: Sequence[str],
     grown: SecondRelease | None = None,
     *,
@@ -362,8 +364,7 @@ def _tail(
     yield ""
     second = beside.get(trial.best.label) if trial is not None else None
     yield from gate_lines(trial, second, accepted, grown, undecided=undecided, followed=followed)
-    if worlds is not None:
-        yield worlds
+    yield from history
     yield ""
     yield "# Required approvals; 0 publishes as soon as every gate passes."
     yield "approval: {approvers: 1}"

@@ -139,8 +139,13 @@ def stability_of(column: ColumnFacts, change: Change | None) -> str:
     return "transient" if most_changed or money else "stable"
 
 
-def worlds_line(guesses: Sequence[Guess], changes: Mapping[str, Change]) -> str | None:
-    """Write for what share of people attackers must allow that a stable value changed; None for nobody."""
+def history_lines(guesses: Sequence[Guess], changes: Mapping[str, Change], *, followed: bool) -> list[str]:
+    """Write for what share of people attackers must allow that a stable value changed; nothing for nobody.
+
+    And, where everybody is `followed`, that people are compared.
+    """
+    cells = "  person: {cells: unfollowed} # everybody has a key: people are compared, not cells that overlap"
+    found = [cells] if followed else []
     sensitive = {guess.column.name: guess.column for guess in guesses if guess.role == "sensitive"}
     shares = [
         change.share
@@ -148,9 +153,9 @@ def worlds_line(guesses: Sequence[Guess], changes: Mapping[str, Change]) -> str 
         if name in sensitive and stability_of(sensitive[name], change) == "stable"
     ]
     most = max(shares, default=0.0)
-    if not most:
-        return None
-    return f"  worlds: {{changes: {limit_over(most):g}}} # of stable values, measured: {most:.3f}"
+    if most:
+        found.append(f"  worlds: {{changes: {limit_over(most):g}}} # of stable values, measured: {most:.3f}")
+    return found
 
 
 def accepted_lines(guesses: Sequence[Guess], *, stay: bool) -> list[str] | None:

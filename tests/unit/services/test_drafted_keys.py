@@ -276,3 +276,10 @@ def check(policy: ReleasePolicy, table: pd.DataFrame) -> list[str]:
     with duckdb.connect() as con:
         con.register("t", table.astype(str))
         return [str(one) for one in repeated_people(con, "t", list(table.columns), policy)]
+
+
+def test_where_everybody_is_followed_people_are_compared_and_not_cells(tmp_path: Path) -> None:
+    tables = panel(periods=2)
+    assert policy_of(draft(*written(tmp_path, tables))).gates.person.cells == "unfollowed"
+    nobody = [table.drop(columns="ref") for table in tables]
+    assert policy_of(draft(*written(tmp_path, nobody))).gates.person.cells == "always"
