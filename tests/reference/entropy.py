@@ -4,8 +4,8 @@
 
 says of each attribute of how many people such a reader is over 95% sure, and how often that is right. People
 of one cohort are alike. From equal shares the counts of each class are fitted in turn, until nothing changes:
-that is the distribution of maximum entropy with the counts that were published, on average. Those who are known
-are drawn at random, and taken out of the counts. It shares no code with the gates.
+that is the distribution of maximum entropy with the counts that were published, on average. Those who are
+known are drawn at random, and taken out of the counts. It shares no code with the gates.
 """
 
 from __future__ import annotations
