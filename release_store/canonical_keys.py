@@ -13,7 +13,7 @@ _ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")
 _LONG = 8  # letters and digits, from which on marks between groups of them are left out before zeros are
 _WHOLE = re.compile(r"[+-]?\d+(\.0*|,00?)")
 _PLACES = re.compile(r"[+-]?\d+\.\d*[1-9]0+")
-_POWER = re.compile(r"[+-]?\d+(\.\d+e\+?|e\+)\d{1,2}")
+_POWER = re.compile(r"[+-]?(?P<whole>\d+)([.,](?P<places>\d+)e\+?|e\+)(?P<power>\d{1,2})")
 
 _HELD_DIGITS = 15  # of a number, by spreadsheets; the last one may be rounded
 _SEVERAL = 5  # of honest numbers with more digits, hardly all end in a zero
@@ -34,7 +34,7 @@ def canonical_key(key: str) -> str:
     text = "".join(one for one in text if unicodedata.category(one) != "Cf").strip("'\"`")
     text = "".join(str(unicodedata.decimal(one, one)) for one in text)
     if _POWER.fullmatch(text):
-        text = format(Decimal(text), "f")
+        text = format(Decimal(text.replace(",", ".")), "f")
     if _WHOLE.fullmatch(text):
         text = re.split("[.,]", text)[0]
     if _PLACES.fullmatch(text):
@@ -43,6 +43,13 @@ def canonical_key(key: str) -> str:
     if len(bare) < _LONG:  # 1-01 and 10-1 are different people of short keys
         bare = "".join(one for one in _ZEROS.sub("", text) if one.isalnum())
     return _ZEROS.sub("", bare) or key
+
+
+def is_shortened(key: str) -> bool:
+    """Tell whether a key is a power of ten that a spreadsheet shows with fewer digits than the number had."""
+    found = _POWER.fullmatch(key.strip().casefold())
+    places = found["places"] if found else None
+    return found is not None and places is not None and len(places) < int(found["power"])
 
 
 def cut_forms(forms: Sequence[str]) -> list[tuple[str, bool] | None]:

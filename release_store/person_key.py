@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from policy.accepted import real_path
 from policy.errors import UsageError
-from release_store.canonical_keys import canonical_key, cut_forms
+from release_store.canonical_keys import canonical_key, cut_forms, is_shortened
 from release_store.guarded_files import is_new_key, read_secret, resolved, write_new_key
 from release_store.records import PersonHashes
 
 PERSON_KEY_VARIABLE = "RELEASEGATE_PERSON_KEY_FILE"
 LEAST_BYTES = 32
+SHORTENED = 2  # what stands for a key of which digits are lost, by XOR with its own hash
 CUT = 1  # what parts the forms of keys that a spreadsheet cut from those of whole ones
 _FINGERPRINT = b"releasegate: fingerprint of a key of people\0"
 
@@ -118,7 +119,9 @@ def _other_forms(keyed: HMAC, keys: Sequence[str], hashes: Sequence[str]) -> tup
     forms = [canonical_key(key) for key in keys]
     found: list[str | None] = []
     for key, own, form, left in zip(keys, hashes, forms, cut_forms(forms), strict=True):
-        if left is not None and (left[1] or form == key):
+        if left is None and is_shortened(key):
+            found.append(f"{int(own, 16) ^ SHORTENED:064x}")
+        elif left is not None and (left[1] or form == key):
             rest, cut = left
             mixed = int(own, 16) ^ int(_person_hash(keyed, rest).hex(), 16) ^ (CUT if cut else 0)
             found.append(f"{mixed:064x}")

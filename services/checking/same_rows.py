@@ -60,7 +60,9 @@ def _contradictions(
     if now is None:
         return
     both = now > 0
-    close = close_sizes(classes.size[chosen][both], now[both], policy.privacy.k)
+    close = close_sizes(
+        classes.size[chosen][both], now[both], policy.privacy.k, one_way=policy.population != "independent"
+    )
     if close is not None:
         yield f"beside {name}, {close.said(policy.privacy.k)}"
 

@@ -40,6 +40,7 @@ NOTATIONS: tuple[tuple[DecimalMark, ThousandsMark | None], ...] = (
     (".", "'"),
     (",", "'"),
 )
+DIGITS, MOST_PLACES = 24, 6  # of exact amounts: what is multiplied with another has at most 38
 THOUSANDS_ALONE = r"^[0-9]{1,3}(?:\.[0-9]{3})+$"  # no amount of money has three decimals
 
 
@@ -108,7 +109,13 @@ def _number(con: duckdb.DuckDBPyConnection, column: str) -> str | None:
         f"SELECT bool_or(regexp_matches({digits}, {literal(THOUSANDS_ALONE)})) FROM {distinct}"
     ).fetchall()[0][0]
     for decimal, thousands in (*NOTATIONS[1:], NOTATIONS[0]) if alone else NOTATIONS:
-        number = f"try_cast({sign} || {number_text(digits, decimal, thousands)} AS DOUBLE)"
-        if con.execute(f"SELECT count({number}) = count(*) FROM {distinct}").fetchall()[0][0]:
-            return number
+        text = f"{sign} || {number_text(digits, decimal, thousands)}"
+        places = f"max(length(regexp_extract({text}, '\\.([0-9]*)$', 1)))"
+        (scale,) = con.execute(f"SELECT {places} FROM {distinct}").fetchall()[0]
+        for type_ in (f"DECIMAL({DIGITS}, {scale})", "DOUBLE"):  # exact, where it can be
+            number = f"try_cast({text} AS {type_})"
+            if (scale <= MOST_PLACES or type_ == "DOUBLE") and con.execute(
+                f"SELECT count({number}) = count(*) FROM {distinct}"
+            ).fetchall()[0][0]:
+                return number
     return None

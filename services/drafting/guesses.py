@@ -61,8 +61,11 @@ PLACE_WORDS = _set(
     "scuola werkgever"
 )
 
-YEAR_WORDS = _set("year yr yy yyyy jahr yob geburtsjahr")
-PART_OF_YEAR_WORDS = _set("month mon mm monat day dd dom tag")
+YEAR_WORDS = _set("year yr yy yyyy jahr yob geburtsjahr annee ann\u00e9e a\u00f1o anno jaar geboortejaar rok")
+PART_OF_YEAR_WORDS = _set(
+    "month mon mm monat geburtsmonat mois mes m\u00eas mese maand day dd dom tag geburtstag jour d\u00eda "
+    "dia giorno dag"
+)
 WEIGHT_WORDS = _set("weight weights wgt wt pondera gewicht gewichtung poids peso")
 
 SMALLEST_NUMBER = 10_000_000  # all whole numbers of a column are as large: they are no amounts

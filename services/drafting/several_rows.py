@@ -12,7 +12,21 @@ from tasks.intake.columns import display_column
 from tasks.sql import identifier
 
 BIRTH_WORDS = frozenset(
-    ("birth", "born", "birthday", "birthdate", "dob", "yob", "geburtsdatum", "geburtstag", "geburtsjahr")
+    (
+        *(
+            "birth",
+            "born",
+            "birthday",
+            "birthdate",
+            "dob",
+            "yob",
+            "geburtsdatum",
+            "geburtstag",
+            "geburtsjahr",
+        ),
+        *("geburtsmonat", "geb", "geburt", "naissance", "nacimiento", "nascimento", "nascita", "geboorte"),
+        *("geboortejaar", "f\u00f6delse", "f\u00f8dsel", "urodzenia"),
+    )
 )
 # What hardly changes of a person: rows that differ in it are different people's.
 PERSONAL_WORDS = BIRTH_WORDS | frozenset(

@@ -25,8 +25,79 @@ MISSING_TOKENS = (
     *("#n/a", "#na", "#value!", "#div/0!", "#ref!", "#name?", "#num!", "#null!"),
 )
 SEXES = (
-    ("m", "male", "man", "men", "masculine", "m\u00e4nnlich", "maennlich", "mann", "homme"),
-    ("f", "w", "female", "woman", "women", "feminine", "weiblich", "frau", "femme"),
+    (
+        *(
+            "m",
+            "male",
+            "man",
+            "men",
+            "masculine",
+            "m\u00e4nnlich",
+            "maennlich",
+            "mann",
+            "h",
+            "homme",
+            "masculin",
+        ),
+        *("hombre", "homem", "masculino", "maschio", "uomo", "mies", "m\u0119\u017cczyzna", "mu\u017e"),
+    ),
+    (
+        *(
+            "f",
+            "w",
+            "female",
+            "woman",
+            "women",
+            "feminine",
+            "weiblich",
+            "frau",
+            "femme",
+            "f\u00e9minin",
+            "v",
+            "k",
+        ),
+        *(
+            "mujer",
+            "mulher",
+            "femenino",
+            "feminino",
+            "femmina",
+            "donna",
+            "vrouw",
+            "kvinna",
+            "kvinde",
+            "kvinne",
+        ),
+        *("nainen", "kobieta", "\u017eena"),
+    ),
+)
+SEX_WORDS = frozenset(
+    (
+        *(
+            "sex",
+            "gender",
+            "geschlecht",
+            "sexe",
+            "sexo",
+            "genre",
+            "genero",
+            "g\u00e9nero",
+            "g\u00eanero",
+            "sesso",
+        ),
+        *(
+            "genere",
+            "geslacht",
+            "k\u00f6n",
+            "kon",
+            "k\u00f8n",
+            "kj\u00f8nn",
+            "sukupuoli",
+            "p\u0142e\u0107",
+            "plec",
+        ),
+        *("pohlav\u00ed", "pohlavie"),
+    )
 )
 ROWS = '"rows of it"'  # beside a column's distinct values
 MOST_SEXES = 20  # values of a column of sexes
@@ -215,13 +286,15 @@ def _sexes(con: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, di
     """Return the other spellings of each sex, by the longest one, in columns that are named after it."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for name in names:
-        if not words_of(name) & {"sex", "gender", "geschlecht"}:
+        if not words_of(name) & SEX_WORDS:
             continue
         column = identifier(name)
         query = (
             f"SELECT DISTINCT {column} FROM cells WHERE {column} IS NOT NULL ORDER BY ALL LIMIT {MOST_SEXES}"
         )
         values = sorted((row[0] for row in con.execute(query).fetchall()), key=len, reverse=True)
+        if any(one.lower() == "h" for one in values):  # of men; and "m" may be of women, as in Spanish
+            values = [one for one in values if one.lower() != "m"]
         spelt = [[one for one in values if one.lower() in spellings] for spellings in SEXES]
         own = {first: tuple(others) for first, *others in filter(None, spelt) if others}
         if own:

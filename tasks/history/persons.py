@@ -14,7 +14,7 @@ from itertools import pairwise, repeat
 import numpy as np
 import pandas as pd
 
-from release_store.person_key import CUT
+from release_store.person_key import CUT, SHORTENED
 from release_store.records import PersonHashes
 from tasks.geometry.bitsets import packed
 from tasks.history.intersection import Allowed, History
@@ -79,6 +79,10 @@ def known_by_another_key(own: PersonHashes, earlier: Sequence[PersonHashes | Non
     forms, left = _counted((one, form) for one, form in _with_forms(own) if one not in before)
     forms_gone, left_gone = _counted((one, form) for one, form in before.items() if one not in here)
     alike = (forms & forms_gone).total()
+    # A key of which digits are lost may be anybody's who is gone, and was known by all of them.
+    whole = sum(one not in before for one in here) - left[SHORTENED]
+    whole_gone = len(before.keys() - here) - left_gone[SHORTENED]
+    alike += min(left[SHORTENED], whole_gone) + min(left_gone[SHORTENED], whole)
     return alike + sum(min(n, left_gone[rest ^ CUT]) for rest, n in left.items())
 
 

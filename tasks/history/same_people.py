@@ -34,21 +34,24 @@ class CloseSizes:
     cells: int
     few: int
     growing: bool
+    both_ways: bool = False
 
     def said(self, k: int) -> str:
         """Say it, and what helps."""
-        what = "grew" if self.growing else "shrank"
-        way = "set `population: cumulative` if it holds everybody of it, or " if self.growing else ""
+        what = "changed" if self.both_ways else "grew" if self.growing else "shrank"
+        other = "" if self.both_ways else " and hardly one the other way"
+        way = "set `population: cumulative` if it holds everybody of it, or " if what == "grew" else ""
         return (
-            f"{self.few:,} of {self.cells:,} equal cells {what} by under {k} records and hardly one the "
-            "other way, as if nearly the same people were in both, against the policy's `population`: "
+            f"{self.few:,} of {self.cells:,} equal cells {what} by under {k} records{other}, "
+            "as if nearly the same people were in both, against the policy's `population`: "
             f"{way}name the people's column in roles.key"
         )
 
 
-def close_sizes(before: IntArray, now: IntArray, k: int) -> CloseSizes | None:
-    """Return how equal cells' sizes, (n,) each, changed if they are as of the same people and change one way.
+def close_sizes(before: IntArray, now: IntArray, k: int, *, one_way: bool = True) -> CloseSizes | None:
+    """Return how equal cells' sizes, (n,) each, changed if they are as of the same people.
 
+    If they change `one_way` only: people of other tables may come and go.
     The numbers of other people, Poisson with the same ratio r, differ by a variance of now + r^2 before.
     """
     if len(now) < LEAST_CELLS:
@@ -57,14 +60,15 @@ def close_sizes(before: IntArray, now: IntArray, k: int) -> CloseSizes | None:
     spread = ((now - ratio * before) ** 2).sum() / (now + ratio**2 * before).sum()
     change = now - before
     rose, fell = int(change[change > 0].sum()), -int(change[change < 0].sum())
+    both_ways = min(rose, fell) > OTHER_WAY * max(rose, fell)
     few = int(((change != 0) & (np.abs(change) < k)).sum())
     if (
         few < max(LEAST_FEW[0], LEAST_FEW[1] * len(now))
         or spread > OF_CHANCE
-        or min(rose, fell) > OTHER_WAY * max(rose, fell)
+        or (both_ways and (one_way or len(now) < 2 * LEAST_CELLS))
     ):
         return None
-    return CloseSizes(len(now), few, rose > fell)
+    return CloseSizes(len(now), few, rose > fell, both_ways)
 
 
 def same_people(
@@ -88,7 +92,8 @@ def same_people(
     found = {}
     for number, name in enumerate(theirs.names):
         here = of_release == number
-        close = close_sizes(theirs.size[place[here]], ours.size[mine[here]], policy.privacy.k)
+        sizes = theirs.size[place[here]], ours.size[mine[here]]
+        close = close_sizes(*sizes, policy.privacy.k, one_way=policy.population != "independent")
         if close is not None:
             found[name] = close
     return found

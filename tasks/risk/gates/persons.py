@@ -39,6 +39,7 @@ from tasks.types import BoolArray, IntArray
 FOLLOWER = "has all earlier releases and knows everybody's class"
 COVERAGE = "coverage"
 LEAST_SHARE = 0.5
+FIRST_SHARE = 0.25  # of the first period's people: in a second one, fewer may be a register with other keys
 LEAST_FOLLOWED = 0.02  # of the people, in any earlier release, unless the policy calls them independent
 LAST_PERIODS = 4  # of which the shares of people who were followed are compared
 OF_THEIR_LEAST = 0.5  # the share that is asked for, of the least of theirs
@@ -164,14 +165,16 @@ class _People:
             return []
         *shares, share = shares_followed([*before, self.own])
         asked = self.evidence.policy.gates.person.followed
-        least = OF_THEIR_LEAST * min(shares, default=0.0) if asked is None else asked
+        least = OF_THEIR_LEAST * min(shares) if shares else FIRST_SHARE
+        least = least if asked is None else asked
         if share >= least:
             return []
         why = (
             f"at least {min(shares):.1%} between the periods before"
-            if asked is None
-            else f"{asked:.1%} asked"
+            if shares
+            else f"{least:.0%} in a second period"
         )
+        why = why if asked is None else f"{asked:.1%} asked"
         said = f"only {share:.1%} of the people of the period before are in the candidate ({why})"
         return [f"{said}: check that keys are written as before, or set `gates.person.followed`"]
 

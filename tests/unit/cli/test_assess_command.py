@@ -153,7 +153,7 @@ def test_what_cannot_be_assessed_is_one_line_and_a_hint(
     [
         ("none.csv", None, 2, "no such file"),
         ("t.docx", "a,b\n1,2\n", 2, "the file type '.docx' is not supported"),
-        ("t.parquet", "a,b\n1,2\n", 3, "cannot be read as a table"),
+        ("t.parquet", "a,b\n1,2\n", 3, "is not a Parquet file"),
         ("t.csv", "", 3, "the file is empty"),
         ("t.csv", "sex\n", 3, "has column names but no rows"),
         ("t.csv", f"sex,b\nf,{CANARY}\nm\n", 3, "line 3 has 1 cell where line 1 has 2"),

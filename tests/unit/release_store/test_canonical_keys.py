@@ -139,3 +139,20 @@ def test_numbers_that_came_through_doubles_are_cut(written: Callable[[str], str]
     assert new > 40
     assert new - 3 <= known_by_another_key(own, [earlier]) <= new
     assert new - 3 <= known_by_another_key(earlier, [own]) <= len(whole)
+
+
+def test_powers_of_ten_that_lost_digits_are_of_people_who_are_gone() -> None:
+    whole = [str(210_133_456_789 + 1_000_003 * i) for i in range(40)]
+    for shown in ("{:.5E}", "{:.2e}"):
+        cut = [shown.format(float(key)) for key in whole]
+        for mark in (".", ","):
+            new = [key.replace(".", mark) for key in dict.fromkeys(cut)]
+            own, earlier = (
+                hashed_people(b"k" * 32, "person", [(key, 0) for key in keys]) for keys in (new, whole)
+            )
+            assert known_by_another_key(own, [earlier]) == len(new)
+            assert known_by_another_key(earlier, [own]) > 0
+            assert known_by_another_key(own, [own]) == 0
+    exact = hashed_people(b"k" * 32, "person", [("1.23456E+05", 0)])
+    assert known_by_another_key(exact, [hashed_people(b"k" * 32, "person", [("123456", 0)])]) == 1
+    assert known_by_another_key(exact, [hashed_people(b"k" * 32, "person", [("123457", 0)])]) == 0

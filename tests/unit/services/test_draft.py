@@ -496,7 +496,8 @@ def test_any_table_gives_a_policy_that_loads_or_says_what_to_decide(columns: dic
         assert sorted(policy.roles.columns()) == sorted(named)
         read_as_is = not policy.source.strip and policy.source.invisible == "kept"
         assert not read_as_is or sorted(named) == sorted(columns)
-        for name, qi in policy.roles.numeric.items() if policy.source.decimal == "." else ():
+        as_they_are = policy.source.decimal == "." and policy.source.query is None
+        for name, qi in policy.roles.numeric.items() if as_they_are else ():
             cells = [cell.strip(BLANKS) if policy.source.strip else cell for cell in named[name]]
             known = [float(cell) for cell in cells if cell not in policy.source.missing and "," not in cell]
             assert all(qi.bounds[0] <= number <= qi.bounds[1] for number in known)
@@ -667,6 +668,34 @@ def test_spellings_of_a_sex_are_one_value(write: Write) -> None:
     _, policy = roles_of(write, {"gender": sexes, **ILL})
     assert policy.source.values["gender"] == {"male": ("m",), "female": ("f",)}
     assert set(policy.roles.categorical["gender"].allowed or ()) == {"female", "male", "other"}
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "one"),
+    [
+        ("sexe", ("H", "Homme", "F", "Femme"), {"Homme": ("H",), "Femme": ("F",)}),
+        ("sexo", ("H", "Hombre", "M", "Mujer"), {"Hombre": ("H",)}),  # M may be a man elsewhere
+        ("geslacht", ("m", "man", "v", "vrouw"), {"man": ("m",), "vrouw": ("v",)}),
+    ],
+)
+def test_spellings_of_a_sex_in_other_languages_are_never_mixed(
+    write: Write, name: str, written: tuple[str, ...], one: dict[str, tuple[str, ...]]
+) -> None:
+    sexes = [written[i * 3 % 4] for i in range(400)]
+    _, policy = roles_of(write, {name: sexes, **ILL})
+    found = {
+        first.casefold(): {each.casefold() for each in others}
+        for first, others in policy.source.values[name].items()
+    }
+    assert found == {first.casefold(): {each.casefold() for each in others} for first, others in one.items()}
+
+
+def test_amounts_are_read_exactly(write: Write) -> None:
+    large = [f"$1,174,630,009,067,{i % 40:03}.2{i % 7}" for i in range(400)]
+    text, policy = roles_of(write, {"pay": large, **ILL})
+    assert "AS DECIMAL(24, 2)" in (policy.source.query or ""), text
+    whole = [f"\u20ac{1 + i % 30},000" for i in range(400)]
+    assert "AS DECIMAL(24, 0)" in (roles_of(write, {"pay": whole, **ILL})[1].source.query or "")
 
 
 def test_what_is_lost_in_other_values_is_told(write: Write) -> None:

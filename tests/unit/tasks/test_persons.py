@@ -439,12 +439,18 @@ def test_a_key_that_joins_hardly_anybody_is_no_pass(tmp_path: Path) -> None:
     people = [f"{n} {20 + n} {'ab'[n % 2]}" for n in range(100)]
     first = told(tmp_path, ", ".join(f"p{one}" for one in people))
     known = {n: told(tmp_path, ", ".join(f"{'p' if i < n else 'q'}{one}" for i, one in enumerate(people)))
-             for n in (1, 2)}  # fmt: skip
+             for n in (1, 24, 25)}  # fmt: skip
     for gate in BY_PERSON:
         result = known[1].asked(gate, first)
         assert result.verdict is Verdict.UNKNOWN
         assert "only 1 of 100 people are in common with any earlier release: check" in result.detail
-        assert known[2].asked(gate, first).verdict is not Verdict.UNKNOWN
+        result = known[24].asked(gate, first)
+        assert result.verdict is Verdict.UNKNOWN
+        assert (
+            "only 24.0% of the people of the period before are in the candidate (25% in a second"
+            in result.detail
+        )
+        assert known[25].asked(gate, first).verdict is not Verdict.UNKNOWN
 
 
 def test_a_key_that_joins_nobody_is_no_pass(tmp_path: Path) -> None:

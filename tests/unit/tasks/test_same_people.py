@@ -34,6 +34,15 @@ def test_sizes_of_twenty_cells(change: list[int], expected: tuple[int, int, bool
     assert (None if found is None else (found.cells, found.few, found.growing)) == expected
 
 
+def test_people_who_come_and_go_are_no_other_people() -> None:
+    both_ways = np.array([1, -1, 2, -2, 0, 3, -1, 1, -2, 0] * 2)
+    found = close_sizes(BEFORE, BEFORE + both_ways, K, one_way=False)
+    assert found is not None
+    assert (found.few, found.both_ways) == (16, True)
+    assert "16 of 20 equal cells changed by under" in found.said(K)
+    assert "cumulative" not in found.said(K)
+
+
 def test_nine_cells_tell_nothing() -> None:
     assert close_sizes(BEFORE[:9], BEFORE[:9] + 1, K) is None
 
@@ -46,7 +55,8 @@ def test_tables_of_other_people_are_not_taken_for_the_same(growth: float) -> Non
         mean = draw.exponential(60, cells)
         before, now = draw.poisson(mean), draw.poisson(growth * mean)
         both = (before > 0) & (now > 0)
-        assert close_sizes(before[both], now[both], 8) is None
+        for one_way in (True, False):
+            assert close_sizes(before[both], now[both], 8, one_way=one_way) is None
 
 
 QIS = {"age": {"type": "integer", "bounds": [0, 99]}}
