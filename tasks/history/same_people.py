@@ -51,7 +51,7 @@ class CloseSizes:
 def close_sizes(before: IntArray, now: IntArray, k: int, *, one_way: bool = True) -> CloseSizes | None:
     """Return how equal cells' sizes, (n,) each, changed if they are as of the same people.
 
-    If they change `one_way` only: people of other tables may come and go.
+    If they change `one_way` only: samples with a quota in each cell are close both ways, of other people.
     The numbers of other people, Poisson with the same ratio r, differ by a variance of now + r^2 before.
     """
     if len(now) < LEAST_CELLS:
@@ -92,8 +92,7 @@ def same_people(
     found = {}
     for number, name in enumerate(theirs.names):
         here = of_release == number
-        sizes = theirs.size[place[here]], ours.size[mine[here]]
-        close = close_sizes(*sizes, policy.privacy.k, one_way=policy.population != "independent")
+        close = close_sizes(theirs.size[place[here]], ours.size[mine[here]], policy.privacy.k)
         if close is not None:
             found[name] = close
     return found

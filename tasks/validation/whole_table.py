@@ -103,9 +103,10 @@ def shortfalls(table: WholeTable, policy: ReleasePolicy) -> list[Shortfall]:
 def _repeated(table: WholeTable, policy: ReleasePolicy) -> str:
     """Say that people may have several rows each: so many with every combination of quasi-identifiers.
 
-    A key says nothing to the contrary: it may number the rows.
+    Not where a key tells people apart.
     """
-    if policy.rows != "one_per_person" or policy.expectations.repeats == "accepted":
+    known = policy.rows != "one_per_person" or policy.roles.key is not None
+    if known or policy.expectations.repeats == "accepted":
         return ""
     sizes = table.combinations()
     each = int(np.gcd.reduce(sizes)) if len(sizes) >= LEAST_COMBINATIONS else 1

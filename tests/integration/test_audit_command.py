@@ -26,7 +26,7 @@ from tests.support.at_work import withdraw
 from tests.support.front_desk import Desk, people
 
 Capture = pytest.CaptureFixture[str]
-LIMITS = {"gates": {"err": {"max": 0.5}, "umr": {"max": 1}, "sadr": {"max": 1}}}
+LIMITS = {"gates": {"err": {"max": 0.5}, "umr": {"max": 1}, "sadr": {"max": 1}, "ncp": {"max": 1}}}
 FIRST, REVISED, SECOND, THIRD = (
     "clinic-2026Q1-r1",
     "clinic-2026Q1-r2",

@@ -286,16 +286,6 @@ def test_equal_numbers_of_rows_are_found_without_any_column(tmp_path: Path) -> N
     assert _said(table(60, (12, 12))[names], accepted, tmp_path) == []
 
 
-def test_a_key_that_numbers_the_rows_tells_nobody_apart(tmp_path: Path) -> None:
-    towns = {"town": {"type": "categorical", "values": [f"t{i}" for i in range(40)]}}
-    policy = small_policy(QI | towns, ILL, roles={"key": "visit"}, privacy={"k": 2})
-    rows = table(60, (4, 4)).drop(columns=["age", "claim", "office"])
-    rows = rows.assign(age=40, town="t" + (rows["token"].str[1:].astype(int) // 17 % 40).astype(str))
-    rows = rows.assign(visit=range(len(rows))).drop(columns="token")
-    (said,) = _said(rows, policy, tmp_path)
-    assert "combinations of quasi-identifiers is in 4 rows, or a multiple of it" in said
-
-
 def _of_births(people: int) -> pd.DataFrame:
     """A table of people with several rows each: a date of birth, a sex, a town and what they weigh."""
     draw = random.Random(3)  # noqa: S311 -- a test table
