@@ -20,6 +20,7 @@ from reports.sure import HowSure, how_sure
 Document = Mapping[str, Any]
 SAME = "same"
 MOST_FIELDS = 8  # of the policy; the policy in full tells the rest
+MOST_COLUMNS = 3  # whose detail is told, those that changed most: the first screen holds no more
 LEAST_LOSS = 0.02  # of NCP: a column that changed by less is not named
 RISKS = {
     "k": "rows in the smallest class",
@@ -204,10 +205,11 @@ def _of_detail(last: LastRelease, now: Sequence[Document], figures: Document | N
             is_["value"] - was["value"],
         )
     one, other = ((found or {}).get("ncp") or {} for found in (last.figures, figures))
-    for name in other:
-        if name in one and abs(other[name] - one[name]) >= LEAST_LOSS:
-            more = other[name] - one[name]
-            yield _loss(f"detail lost of {name}", share(one[name]), share(other[name]), more)
+    more = {name: other[name] - one[name] for name in other if name in one}
+    most = sorted(more, key=lambda name: -abs(more[name]))[:MOST_COLUMNS]
+    for name, change in more.items():
+        if name in most and abs(change) >= LEAST_LOSS:
+            yield _loss(f"detail lost of {name}", share(one[name]), share(other[name]), change)
 
 
 def _measured(gates: Sequence[Document]) -> dict[str, Document]:

@@ -48,7 +48,7 @@ POLICY: dict[str, Any] = {
     "privacy": {"k": 5, "e": 2},
     "method": {"name": "mondrian"},
     "linkage": {"ext_frac": [0.1, 0.5], "seeds": 2},
-    "gates": {"unique": {"allow": ["remark"]}},
+    "gates": {"unique": {"allow": ["remark"]}, "ncp": {"max": 0.8}},
 }
 ASKED = ["--methods", "mondrian,mondrian:centroid", "--k", "4,9", "--seeds", "2"]
 

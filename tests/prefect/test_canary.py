@@ -170,8 +170,9 @@ def policy(**sections: Any) -> str:
         "quasi_identifiers": {**POLICY["roles"]["quasi_identifiers"], "city": {"type": "categorical"}},
         "sensitive": {**POLICY["roles"]["sensitive"], "remark": {"stability": "transient"}},
     }
-    # So few people lose much detail beside their own earlier releases, which is not what is looked at here.
-    gates = {"ncp": {"max": 0.8}, **sections.pop("gates", {})}
+    # So few people lose much detail beside their own earlier releases, and few stay, which is not what
+    # is looked at here.
+    gates = {"ncp": {"max": 0.8}, "person": {"followed": 0.05}, **sections.pop("gates", {})}
     return yaml.safe_dump({**POLICY, "roles": roles, "gates": gates, **sections}, sort_keys=False)
 
 
