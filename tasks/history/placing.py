@@ -18,7 +18,7 @@ from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
 ROUNDS, DRAWS = 4, 3  # in each round, so many draws of people
-STAYING = 0.8  # of its cost, counts a unit in the group of before: whoever stays together unlocks nobody
+STAYING = 0.8  # times its penalty in the group of before: people who stay together protect each other
 NEAREST = 32  # groups that a unit may join
 
 Cut = Callable[[IntArray, int], IntArray]
@@ -39,7 +39,8 @@ def placed(
 
     Buckets that lie together are a unit; one of `least_size` people is a group of its own. A unit stays in
     the group that its people were in `before` (m,), and groups of twice the least size are cut; `cut` groups
-    the others, and smaller ones join the nearest group. Those of one `pool` (m,) may take one another's
+    the others, smaller ones join a near group, and a group that became too small takes a unit that another
+    can spare, or ends. Those of one `pool` (m,) may take one another's
     seats; `points` (m, d) are where records lie. -1 where there is no seat, or no place in a group. O(m
     AT_ONCE) for costs, and pools x (m + groups) for cells.
     """

@@ -5,7 +5,7 @@ its signature and position for good, and in every class of every release each po
 held by as many subjects as any other. Then the values of all positions can be exchanged, everywhere at once,
 and every class keeps its values: whoever has one of the tuples may have any other (after m-invariance, Xiao
 and Tao, 2007, whose buckets publish equally many of each value). Who is beside whom may change from release
-to release, and no subject has to stay for another's sake.
+to release. A signature has one number or several: those between which somebody went over (`joined`).
 """
 
 from __future__ import annotations

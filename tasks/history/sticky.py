@@ -2,9 +2,9 @@
 
 Where classes are cut anew each period every cut is one more equation, and exact reasoning soon pins people.
 Here everybody is given a signature once (`signatures`, `seating`), and every class of every release holds as
-many people in one position of a signature as in another (`placing`). Classes are cut anew all the same:
-people may be beside others each time. A newcomer of the same values takes the place of who left, or their
-counterpart waits.
+many people in one position of a signature as in another (`placing`). Signatures are of a few people near one
+another, who stay together as far as that costs little. A newcomer of the same values takes the place of who
+left, or somebody who would wait otherwise, or their counterpart waits.
 """
 
 from __future__ import annotations
