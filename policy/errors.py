@@ -19,6 +19,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from policy.text import one_spelling
+
 
 class ReleaseGateError(Exception):
     """An error whose text a user may read: what was found, where, and how to mend it."""
@@ -93,4 +95,6 @@ class StoreError(ReleaseGateError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the nearest known name, or an empty text."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    if near and one_spelling(near[0]) == one_spelling(name):
+        return f" (which looks like '{near[0]}', written in other characters)"
     return f" (did you mean '{near[0]}'?)" if near else ""

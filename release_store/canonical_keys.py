@@ -11,6 +11,7 @@ from math import sqrt
 
 _ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")
 _LONG = 8  # letters and digits, from which on marks between groups of them are left out before zeros are
+_OF_A_YEAR = re.compile(r"(19|20)\d\d\W+\d+|\d+\W+(19|20)\d\d")
 _WHOLE = re.compile(r"[+-]?\d+(\.0*|,00?)")
 _PLACES = re.compile(r"[+-]?\d+\.\d*[1-9]0+")
 _POWER = re.compile(r"[+-]?(?P<whole>\d+)([.,](?P<places>\d+)e\+?|e\+)(?P<power>\d{1,2})")
@@ -40,7 +41,8 @@ def canonical_key(key: str) -> str:
     if _PLACES.fullmatch(text):
         text = text.rstrip("0")
     bare = "".join(one for one in text if one.isalnum())
-    if len(bare) < _LONG:  # 1-01 and 10-1 are different people of short keys
+    # 1-01 and 10-1 are different people of short keys, and 2013-00033 is written 2013-33.
+    if len(bare) < _LONG or _OF_A_YEAR.fullmatch(text):
         bare = "".join(one for one in _ZEROS.sub("", text) if one.isalnum())
     return _ZEROS.sub("", bare) or key
 

@@ -13,6 +13,7 @@ from typing import Any
 from policy.text import number_of
 
 APPROVAL = "approval"  # the name of the required approvals in the JSON
+DOUBTS = "doubts"  # and of what may be wrong with the table
 _MOST_NAMED = 6
 
 
@@ -58,7 +59,8 @@ class RequiredApprovals:
     """How many people must agree to a candidate, and why (`approval.approvals`).
 
     `looser` names what its policy guards less than that of the release `compared_with`; `at_least` is what
-    the store asks of every candidate; `rules` is the version of the rules that compare policies.
+    the store asks of every candidate; `rules` is the version of the rules that compare policies. `doubts` say
+    why the table's rows may not be what its policy says.
     """
 
     needed: int
@@ -66,21 +68,25 @@ class RequiredApprovals:
     compared_with: str | None
     looser: tuple[str, ...]
     rules: int
+    doubts: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
         """In one line why more people must agree than the policy says, or nothing."""
-        asks = f"{number_of(self.needed, 'approval')} required"
+        because = []
         if self.looser:
             more = len(self.looser) - _MOST_NAMED
             named = ", ".join(self.looser[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-            return f"looser than {self.compared_with}: {named}; {asks}"
-        if not self.at_least:
-            return ""
-        return f"people.yaml requires at least {number_of(self.at_least, 'approval')}; {asks}"
+            because.append(f"looser than {self.compared_with}: {named}")
+        if self.doubts:
+            because.append(f"in doubt: {'; '.join(self.doubts)}")
+        if self.at_least and not because:
+            because.append(f"people.yaml requires at least {number_of(self.at_least, 'approval')}")
+        asks = f"{number_of(self.needed, 'approval')} required"
+        return "; ".join((*because, asks)) if because else ""
 
     def document(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return it as plain JSON, without the doubts, which stand beside it."""
         return {
             "needed": self.needed,
             "at_least": self.at_least,
@@ -171,7 +177,16 @@ class Summary:
             compared_with=None if before is None else str(before),
             looser=tuple(map(str, told["looser"])),
             rules=_whole(told["rules"]),
+            doubts=self.doubts,
         )
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the table's rows may not be what its policy says."""
+        told = self.document.get(DOUBTS) or []
+        if not isinstance(told, list):
+            raise TypeError(f"{DOUBTS} is not a list")
+        return tuple(map(str, told))
 
     def with_approvals(self, required: RequiredApprovals) -> Summary:
         """Return it with how many people must agree, whatever stood there."""

@@ -15,7 +15,7 @@ from release_store.publishing.public_files import candidate_folder, copy_candida
 from release_store.records import CandidateRecord, CandidateState, PersonHashes
 from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
-from release_store.summary import Revision, Summary
+from release_store.summary import DOUBTS, Revision, Summary
 from services.pipeline import PublishableRows
 from tasks.staging.people import class_numbers, people_and_records, row_units, with_values
 from tasks.staging.stage import stage
@@ -65,6 +65,7 @@ def stage_candidate(
                 "n_published": candidate.n_published,
                 "notes": made.notes,
                 **({"revision": asdict(revision)} if revision else {}),
+                **({DOUBTS: [one.kept for one in source.doubts]} if source.doubts else {}),
             }
         ),
     )

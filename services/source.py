@@ -38,7 +38,7 @@ def read_source(
     )
     hidden = ((str(name), _hidden_rows(column, table.rows)) for name, column in table.frame.items())
     lines = [hidden_finding(table.origin, name, n_rows).line for name, n_rows in hidden if n_rows]
-    for line in (*lines, *(f"warning: {doubt}" for doubt in table.doubts)):
+    for line in (*lines, *(f"warning: {doubt.said}" for doubt in table.doubts)):
         print(f"releasegate: {line}", file=sys.stderr, flush=True)
     return table
 

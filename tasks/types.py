@@ -40,6 +40,16 @@ def no_progress(_share: float, _words: str) -> None:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """Why rows may not be of different people: as a run says it, and as it is kept, which may be published
+    and names no column that nobody sees.
+    """
+
+    said: str
+    kept: str
+
+
+@dataclass(frozen=True)
 class SourceTable:
     """One period's table as it was read: the columns of the policy's roles, in the input's row order.
 
@@ -59,7 +69,7 @@ class SourceTable:
     draw_key: bytes = field(default=b"", repr=False)  # of the store, which makes the seed of draws secret
     removed_duplicates: int | None = None
     rows: IntArray | None = None
-    doubts: tuple[str, ...] = ()  # whether each row is another person's
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def n_rows(self) -> int:

@@ -1,4 +1,4 @@
-"""How many people must agree to a candidate, and why: its policy, the last release's, and the store's least.
+"""How many people must agree to a candidate: by its policy, the last release's, its table, and the store.
 
 A policy that guards less than that of the series' last release is nobody's to publish alone: at least one
 person agrees, and as many as the release before needed. What was found stands in the candidate's summary, and
@@ -7,7 +7,7 @@ with it in the log, the manifest and the evidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,22 +30,23 @@ class PreviousRelease:
 
 
 def approval_requirement(
-    policy: Mapping[str, Any], before: PreviousRelease | None, at_least: int
+    policy: Mapping[str, Any], before: PreviousRelease | None, at_least: int, doubts: Sequence[str] = ()
 ) -> RequiredApprovals:
     """Return how many people must agree to a candidate by its policy's document, and why.
 
     `before` is the series' last release, whatever its state, and None for a first one; `at_least` what the
-    people of the store ask of every candidate.
+    people of the store ask of every candidate. A table of `doubts` is nobody's to publish alone either.
     """
     looser = [] if before is None else looser_than(before.policy, policy)
     by_policy = approvers_of(policy)
-    least = max(before.needed, 1) if before is not None and looser else 0
+    least = max(before.needed, 1) if before is not None and looser else int(bool(doubts))
     return RequiredApprovals(
         needed=max(by_policy, at_least, least),
         at_least=at_least,
         compared_with=None if before is None else before.release_id,
         looser=tuple(looser),
         rules=RULES,
+        doubts=tuple(doubts),
     )
 
 

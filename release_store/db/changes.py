@@ -140,7 +140,8 @@ def add_candidate(
     in its summary, whatever stood there.
     """
     _check_candidate(con, record, policy, files)
-    approval = approval_requirement(policy, _before(con, record.series), at_least)
+    doubts = record.summary.doubts
+    approval = approval_requirement(policy, _before(con, record.series), at_least, doubts)
     record = replace(record, summary=record.summary.with_approvals(approval))
     if not _exists(con, "policy", record.policy_digest):
         con.execute(

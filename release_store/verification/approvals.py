@@ -21,8 +21,8 @@ from release_store.records import CandidateRecord
 from release_store.summary import RequiredApprovals
 from release_store.verification.view import VerificationContext, run_check
 
-# Digests of the policy before and of its own, how many were needed before, and how many the store asks.
-_Pair = tuple[str, str, int, int]
+# Digests of the policy before and of its own, how many were needed before, what the store asks, and doubts.
+_Pair = tuple[str, str, int, int, tuple[str, ...]]
 
 
 def check_approvals(view: VerificationContext, records: Mapping[str, CandidateRecord]) -> list[Finding]:
@@ -72,12 +72,13 @@ def _approval(
     earlier = published.get(record.series, [])
     place = bisect_left(earlier, (logged.number, "", ""))
     of = records[earlier[place - 1][2]] if place else None
-    pair = ("" if of is None else of.policy_digest, record.policy_digest, _needed(view, of), at_least)
+    doubts = record.summary.doubts
+    pair = ("" if of is None else of.policy_digest, record.policy_digest, _needed(view, of), at_least, doubts)
     if pair not in found:
         found[pair] = _again(view, pair, policy)
     again = found[pair]
     if again is None or kept.rules != RULES:  # by a version that reads policies in another way
-        needed = max(kept.needed, at_least, approvers_of(policy))
+        needed = max(kept.needed, at_least, approvers_of(policy), int(bool(doubts)))
         again = replace(kept, at_least=at_least, needed=needed)
     compared_with = earlier[place - 1][1] if place else None
     if (kept.needed, kept.at_least, kept.compared_with) == (again.needed, again.at_least, compared_with):
@@ -92,10 +93,10 @@ def _needed(view: VerificationContext, record: CandidateRecord | None) -> int:
 
 def _again(view: VerificationContext, pair: _Pair, policy: Mapping[str, Any]) -> RequiredApprovals | None:
     """Find anew how many must agree; None where it rests on a policy that is not understood any more."""
-    before_digest, digest, needed, at_least = pair
+    before_digest, digest, needed, at_least, doubts = pair
     if not before_digest:
-        return approval_requirement(policy, None, at_least)
+        return approval_requirement(policy, None, at_least, doubts)
     document = view.policy(before_digest)
     if before_digest != digest and None in (readable_policy(document), readable_policy(policy)):
         return None
-    return approval_requirement(policy, PreviousRelease("", document, needed), at_least)
+    return approval_requirement(policy, PreviousRelease("", document, needed), at_least, doubts)

@@ -8,10 +8,9 @@ from policy.model import ReleasePolicy
 from policy.privacy_models import OF_ONE_ATTRIBUTE
 from services.checking.findings import Finding
 from services.checking.model import CellsOfTable
-from services.drafting.several_rows import ABOUT_PEOPLE, several_rows
-from services.drafting.words import words_of
 from tasks.history.following import follows_people
 from tasks.intake.cell_table import TABLE, Cells
+from tasks.intake.whose_rows import KEY_HINT, key_is_nobody
 from tasks.validation.whole_table import units_of
 
 ONE_ROW_HINT = (
@@ -26,16 +25,8 @@ def doubt_findings(cells: Cells, policy: ReleasePolicy) -> list[Finding]:
 
 
 def _key(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
-    key = policy.roles.key
-    if key is None or policy.rows != "several":
-        return
-    found = several_rows(cells.all, TABLE, key, policy.roles.columns_read())
-    if found.contradicts(about_people=bool(words_of(key) & ABOUT_PEOPLE)):
-        said = f"is the key, but no person's: {found.said}"
-        hint = (
-            "k would count these values: name the column of people in roles.key, or leave key and rows out."
-        )
-        yield Finding(cells.where, f"column '{key}'", said, hint, None)
+    if why := key_is_nobody(cells.all, TABLE, policy):
+        yield Finding(cells.where, f"column '{policy.roles.key}'", why, KEY_HINT, None)
 
 
 def _several_periods(policy: ReleasePolicy) -> Iterator[Finding]:

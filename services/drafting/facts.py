@@ -18,13 +18,13 @@ from services.drafting.linkage import Linkage, link_tables
 from services.drafting.order import order_of
 from services.drafting.rounding import bands, least_rounding
 from services.drafting.sentinels import Sentinels, find_sentinels
-from services.drafting.several_rows import SeveralRows, several_rows
 from services.drafting.spreadsheet import changed_bands
 from services.drafting.steps import Steps, is_number, replace_cells, tidy
 from services.drafting.tables import NO_STORE, InputOptions, Loaded, load_tables
-from services.drafting.words import words_of
+from tasks.intake.column_words import words_of
 from tasks.intake.database import own_database
 from tasks.intake.repeated_people import RepeatedPeople, people_among
+from tasks.intake.whose_rows import SeveralRows, several_rows
 from tasks.risk.attacks.leaks import LongValues, holding, plain_text
 from tasks.risk.attacks.personal_numbers import kinds_in
 from tasks.sql import identifier, literal

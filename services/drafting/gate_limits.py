@@ -21,7 +21,7 @@ from services.drafting.facts import ColumnFacts
 from services.drafting.guesses import MONEY_WORDS, Guess, is_amount
 from services.drafting.second_release import SecondRelease
 from services.drafting.trial import Trial
-from services.drafting.words import words_of
+from tasks.intake.column_words import words_of
 
 STEP = 0.05
 WIDTH = 96  # of a comment's lines

@@ -10,10 +10,10 @@ from policy.model import INTERVAL_ENDS
 from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts
 from services.drafting.linkage import Linkage
-from services.drafting.several_rows import ABOUT_PEOPLE, BIRTH_WORDS, PERSONAL_WORDS
-from services.drafting.words import words_of
+from tasks.intake.column_words import words_of
 from tasks.intake.columns import display_column
 from tasks.intake.repeated_people import RepeatedPeople
+from tasks.intake.whose_rows import ABOUT_PEOPLE, BIRTH_WORDS, PERSONAL_WORDS
 
 
 def _set(words: str) -> frozenset[str]:

@@ -13,8 +13,8 @@ from services.drafting.guesses import CODE_WORDS, MANY_VALUES, Guess
 from services.drafting.hierarchies import FEWEST_ROWS, drafted_hierarchy, lines_of, unlike
 from services.drafting.small_classes import SmallClasses, small_classes
 from services.drafting.steps import is_number
-from services.drafting.words import words_of
 from services.drafting.yaml_text import listed, scalar
+from tasks.intake.column_words import words_of
 from tasks.sql import identifier, literal
 
 LONGEST = 80  # characters of a value that a policy lists

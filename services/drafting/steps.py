@@ -13,8 +13,8 @@ from policy.model import Source
 from services.drafting.amounts import find_amounts
 from services.drafting.rounding import Rounding
 from services.drafting.tables import Loaded
-from services.drafting.words import words_of
 from tasks.intake.cells import FIRST_SERIAL, date_or_null, number_text, stripped, text_cell, visible
+from tasks.intake.column_words import words_of
 from tasks.sql import identifier, literal
 
 # Ways to write that a value is unknown, in whatever case. "None" is left out: it often says "nothing", which

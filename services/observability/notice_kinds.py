@@ -84,7 +84,7 @@ def _awaiting(of: _Subject) -> str:
     rows = f", {of.rows} would be published" if of.rows else ""
     required = of.record.summary.required_approvals if of.record else None
     because = required.why if required else ""
-    told = f" It is {because}." if because.startswith("looser") else ""
+    told = f" It is {because}." if because.startswith(("looser", "in doubt")) else ""
     return f"{of.name} awaits {people}{end}: every gate passes{rows}.{told}"
 
 

@@ -146,8 +146,9 @@ def _best_of_both(
     rest = after - factor * before
     added = _most_covered(rest - spread, rest + spread)
     near = np.abs(rest - (added or 0.0)) <= spread
-    if near.any() and np.ptp(before[near]) > 0:
-        factor = float(np.polyfit(before[near], after[near], 1)[0])
+    centred = before[near] - before[near].mean() if near.any() else np.zeros(0)
+    if (squares := float(centred @ centred)) > 0:
+        factor = float(centred @ after[near]) / squares
     found = _best_sum(factor * before, after, abs(factor) * half_before, half_after)
     if found is None:
         return None

@@ -20,7 +20,7 @@ from tasks.intake.database import Database
 from tasks.intake.expressions import column_expression, is_native, limit_of_doubles, numeric_columns
 from tasks.intake.lengths import LONGEST_CELL, cell_too_long, check_lengths, check_rows
 from tasks.sql import identifier
-from tasks.types import IntArray, code_type
+from tasks.types import Doubt, IntArray, code_type
 
 LARGEST_POOL = 100_000
 FIRST_ROWS = 1_000_000  # that tell whether a table has few different rows
@@ -52,7 +52,7 @@ class FrameBuilder:
         self.n_rows = 0
         self._types = types
         self.distinct = False
-        self.doubts: list[str] = []  # whether each row is another person's
+        self.doubts: list[Doubt] = []
         self._most_rows = lengths.MOST_ROWS
         self._rows: list[IntArray] = []
         self._policy = policy

@@ -22,7 +22,7 @@ from tasks.intake.frame import FrameBuilder, frame_digest
 from tasks.intake.load import INPUT, Opened, from_file, handles, load_files, opened_files, rows_in
 from tasks.intake.load_object import load_object, sent_object
 from tasks.intake.query import in_sandbox, query_problem
-from tasks.intake.repeated_people import check_one_row_each, hashed
+from tasks.intake.repeated_people import hashed, people_in_doubt
 from tasks.intake.sealed import digest_of_parts
 from tasks.intake.source import Given, TableSource, find_source
 from tasks.intake.table_object import WHERE as OBJECT
@@ -213,7 +213,7 @@ def _fetch(
         last = last_of_relation(connection, builder.names, source, n_rows)
         check_no_total(connection, source, last, n_rows, where, listed_values(policy.roles))
     read = ", ".join([builder.selection, *map(identifier, policy.roles.dropped)])
-    builder.doubts = check_one_row_each(
+    builder.doubts = people_in_doubt(
         connection, f"(SELECT {read} FROM {source})", relation.columns, policy, where, n_parts
     )
     builder.keep_digits(connection, source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -11,7 +11,9 @@ from policy.errors import InputError
 from policy.model import ReleasePolicy
 from tasks.intake.columns import display_column
 from tasks.intake.database import Database
+from tasks.intake.whose_rows import KEY_HINT, key_is_nobody
 from tasks.sql import identifier
+from tasks.types import Doubt
 
 MOST_ROWS = 300_000  # that are looked at
 _TABLE = "releasegate_people"
@@ -45,16 +47,21 @@ class RepeatedPeople:
 
     def __str__(self) -> str:
         """Say what was found."""
+        return self.said()
+
+    def said(self, hidden: Collection[str] = ()) -> str:
+        """Say what was found without the names of `hidden` columns."""
         same = ", ".join(map(display_column, self.same))
         if not self.columns:
             return (
                 f"{self.rows:,} rows have {self.people:,} combinations of {same}, and far more rows agree in "
                 "them than nearly agree: they may be of one person"
             )
-        names = " and ".join(map(display_column, self.columns))
-        subject = (
-            f"the column {names} has" if len(self.columns) == 1 else f"the columns {names} have together"
-        )
+        names = [
+            "a column that is not published" if one in hidden else f"the column {display_column(one)}"
+            for one in self.columns
+        ]
+        subject = f"{' and '.join(names)} {'has' if len(names) == 1 else 'have together'}"
         return (
             f"{subject} {self.people:,} values in {self.rows:,} rows, and rows with the same value have the "
             f"same {same}: they may be of one person"
@@ -352,23 +359,27 @@ def hashed(name: str) -> str:
     return f"CASE WHEN {identifier(name)} IS NOT NULL THEN hash({identifier(name)}) END"
 
 
-def check_one_row_each(
+def people_in_doubt(
     connection: Database,
     relation: str,
     names: Sequence[str],
     policy: ReleasePolicy,
     where: str,
     n_parts: int = 1,
-) -> list[str]:
-    """Return what may be people with several rows, as `repeated_in`.
+) -> list[Doubt]:
+    """Return what may be people with several rows, as `repeated_in`, or a key of several rows that is nobody.
 
     Raises InputError where it is certain.
     """
-    doubts = []
+    if why := key_is_nobody(lambda query: connection.execute(query).fetchall(), relation, policy):
+        return [
+            Doubt(f"{where}: column '{policy.roles.key}': {why}. {KEY_HINT}", "the key may be no person's")
+        ]
+    doubts, hidden = [], {*policy.roles.dropped, *policy.roles.identifiers}
     for place, found in repeated_in(connection, relation, names, policy, where, n_parts):
         if found.certain:
             raise InputError(str(found), where=place, hint=found.hint)
-        doubts.append(f"{place}: {found}. {found.hint}")
+        doubts.append(Doubt(f"{place}: {found}. {found.hint}", found.said(hidden)))
     return doubts
 
 

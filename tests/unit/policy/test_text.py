@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from policy.errors import did_you_mean
 from policy.text import number_of
 
 
@@ -20,3 +21,16 @@ from policy.text import number_of
 )
 def test_counts_have_their_noun(n: int, noun: str, plural: str, said: str) -> None:
     assert number_of(n, noun, plural) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Zu\u0308rich", " (which looks like 'Z\u00fcrich', written in other characters)"),
+        ("Bern\u200b", " (which looks like 'Bern', written in other characters)"),
+        ("Zuerich", " (did you mean 'Z\u00fcrich'?)"),
+        ("Lugano", ""),
+    ],
+)
+def test_a_near_name_is_told_apart_from_one_that_looks_the_same(name: str, said: str) -> None:
+    assert did_you_mean(name, ["Z\u00fcrich", "Bern"]) == said

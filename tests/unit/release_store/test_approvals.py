@@ -145,6 +145,20 @@ def test_a_release_in_any_state_is_what_is_compared_with(series: ReleaseStore) -
     assert required(staged(series, document(privacy={"k": 2}))).compared_with == "clinic-2025-r1"
 
 
+def test_a_table_in_doubt_is_nobodys_to_publish_alone(series: ReleaseStore) -> None:
+    doubt = "a column that is not published has 6 values in 12 rows"
+    record = staged(series, document(), doubts=[doubt])
+    assert required(record).why == f"in doubt: {doubt}; 1 approval required"
+    waiting = judged(series, record, CandidateState.AWAITING_APPROVAL)
+    assert agreed(series, word(waiting), 0) is CandidateState.APPROVED
+    publish_one(series, waiting.candidate_id)
+    assert verify(series) == []
+    both = staged(series, document(privacy={"k": 2}), "2027", doubts=[doubt])
+    said = f"looser than clinic-2026-r1: k 2 instead of 5; in doubt: {doubt}; 1 approval required"
+    assert required(both).why == said
+    assert required(staged(series, document(), "2028")).needed == 0  # of a table without doubts
+
+
 def test_the_number_is_the_stores_and_not_the_callers(series: ReleaseStore) -> None:
     said = {"needed": 0, "at_least": 0, "compared_with": None, "looser": [], "rules": 1}
     record = staged(series, document(privacy={"k": 2}), approval=said)

@@ -284,7 +284,7 @@ def branches(n: int, *, people: bool) -> dict[str, list[str]]:
 def test_a_key_whose_rows_are_different_peoples_is_told(checked: Checked) -> None:
     found = checked(branches(350, people=False), rows="several", period="2026-01")
     (line,) = [line for line in _lines(found) if "no person's" in line]
-    assert line.startswith("warning: column 'id': is the key, but no person's: 5 values in 350 rows, 70 each")
+    assert line.startswith("warning: column 'id': the key is no person's: 5 values in 350 rows, 70 each")
     assert "'age' is the same in 13% of their pairs only" in line
     assert not [
         line for line in _lines(checked(branches(350, people=True), rows="several")) if "no person's" in line

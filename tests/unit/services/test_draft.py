@@ -28,7 +28,7 @@ from policy.text import BLANKS, number_of, one_spelling
 from services.drafting.draft import UNDECIDED
 from services.drafting.draft import draft as draft_policy
 from services.drafting.guesses import SENSITIVE_WORDS
-from services.drafting.words import words_of
+from tasks.intake.column_words import words_of
 from tasks.risk.attacks.personal_numbers import is_german_insured
 
 draft = partial(draft_policy, trial=False)

@@ -36,6 +36,7 @@ SUPPLIER = "data supplier"
 TOWNS = {
     "windows-1252": ("Niš", "Köln \u2013 Süd", "Orléans", "Œuilly"),
     "latin-1": ("Zürich", "Genève", "Málaga"),
+    "macintosh": ("Zürich", "Genève", "Besançon", "Köln"),
     "windows-1250": ("Łódź", "Kraków", "Częstochowa", "Gdańsk"),
     "windows-1251": ("Москва", "Самара", "Казань"),
     "koi8-r": ("Москва", "Самара", "Казань"),

@@ -263,9 +263,10 @@ def test_what_is_not_certain_is_a_doubt(tmp_path: Path) -> None:
     policy = small_policy(QI | months, ILL, roles={"dropped": ["token", "office", "claim"]}, privacy={"k": 2})
     for kind in ("csv", "sqlite", "frame"):
         read = read_table(policy, input_path=_given(rows, tmp_path, kind), period="2026", base=tmp_path)
-        (said,) = read.doubts
-        assert "the column 'token' has 60 values" in said
-        assert "the same 'age', 'sex': they may be of one person" in said
+        (doubt,) = read.doubts
+        assert "the column 'token' has 60 values" in doubt.said
+        assert "the same 'age', 'sex': they may be of one person" in doubt.said
+        assert doubt.kept in doubt.said.replace("the column 'token'", "a column that is not published")
     assert len(read.frame) == len(rows)
 
 
@@ -333,8 +334,8 @@ def test_a_check_finds_what_a_run_finds(
     doubts = read_table(policy, input_path=path, period="2026", base=tmp_path).doubts
     checked = check(written, store=tmp_path / "store", period="2026", input_path=path).findings
     assert len(doubts) == 1
-    assert "240 rows" in doubts[0]
-    assert f"warning: {doubts[0]}" in [one.line for one in checked]
+    assert "240 rows" in doubts[0].said
+    assert f"warning: {doubts[0].said}" in [one.line for one in checked]
 
 
 def test_a_check_finds_people_of_each_part_as_a_run_does(tmp_path: Path) -> None:

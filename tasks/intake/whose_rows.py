@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from policy.model import ReleasePolicy
 from policy.text import number_of
-from services.drafting.words import words_of
+from tasks.intake.column_words import words_of
 from tasks.intake.columns import display_column
 from tasks.sql import identifier
 
@@ -37,6 +38,8 @@ FEWEST_ROWS = 50  # with a value that is not alone, from which agreement is told
 AGREEMENT = 0.5  # beyond chance, up to which rows are different people's
 VARIED = 0.95  # of pairs of rows that agree by chance, from which a column tells nothing
 MANY_ROWS = 20  # of a value on average: more are no person's unless something agrees
+
+KEY_HINT = "k would count these values: name the column of people in roles.key, or leave key and rows out."
 
 Rows = Callable[[str], Sequence[tuple[Any, ...]]]
 """What returns the rows of a query."""
@@ -78,6 +81,16 @@ class SeveralRows:
             f"{told}: rows with the same value are different people's, as "
             f"{display_column(self.column)} is the same in {self.agreement:.0%} of their pairs only"
         )
+
+
+def key_is_nobody(rows_of: Rows, table: str, policy: ReleasePolicy) -> str:
+    """Return why the key of several rows a person cannot be people, or nothing, as `several_rows`."""
+    key = policy.roles.key
+    if key is None or policy.rows != "several":
+        return ""
+    found = several_rows(rows_of, table, key, policy.roles.columns_read())
+    about_people = bool(words_of(key) & ABOUT_PEOPLE)
+    return f"the key is no person's: {found.said}" if found.contradicts(about_people=about_people) else ""
 
 
 def several_rows(

@@ -1,0 +1,37 @@
+"""A table whose rows may be of one person is published by nobody alone, and whoever agrees reads why."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from services.observability.notice_kinds import notice_of
+from tests.support.front_desk import Desk, people
+
+Capture = pytest.CaptureFixture[str]
+C1 = "clinic-2026Q1-c1"
+WHY = (
+    "in doubt: a column that is not published has 100 values in 400 rows, and rows with the same value have "
+    "the same 'age', 'income': they may be of one person; 1 approval required"
+)
+
+
+@pytest.mark.enemy("policy author", "publishes a person")
+def test_visits_are_not_published_as_people_by_one_operator(desk: Desk, capsys: Capture) -> None:
+    rows = people(2)
+    visits = {name: rows[name].head(100).repeat(4).to_numpy() for name in ("street", "age", "income")}
+    visits["street"] = [f"house {i // 4}" for i in range(400)]
+    table = desk.table(seed=2, **visits)
+    assert desk.run(desk.policy(), table, "2026Q1") == 5
+    told = capsys.readouterr()
+    assert "people.csv: the column 'street' has 100 values in 400 rows" in told.err
+    assert f"{C1} awaits 1 approval: {WHY}" in told.out
+    assert desk.say("show", C1, "--json") == 0
+    assert "street" not in json.dumps(json.loads(capsys.readouterr().out)["summary"])
+    page = (desk.root / "candidates" / C1 / "report.html").read_text(encoding="utf-8")
+    assert "in doubt: a column that is not published has 100 values" in page
+    waits = [one for one in desk.store.events() if one.action == "candidate.awaiting_approval"][-1]
+    assert notice_of(desk.store, waits).text.endswith(f" It is {WHY}.")
+    assert desk.say("verify") == 0
+    assert desk.run(desk.policy(expectations={"repeats": ["street"]}), table) == 0
