@@ -96,8 +96,14 @@ def repeated_people(
     if not known:
         return []
     with _kept(connection, relation, others, known, n_parts) as rows:
-        found = list(_people_among(rows, others, policy.privacy.k, policy.expectations.repeating))
-        return found or list(islice(_beyond_neighbours(rows, _numbers(known, policy)), 1))
+        accepted = policy.expectations.repeating
+        if found := list(_people_among(rows, others, policy.privacy.k, accepted)):
+            return _not_of(accepted, found)
+        return list(islice(_beyond_neighbours(rows, _numbers(known, policy)), 1))
+
+
+def _not_of(accepted: Sequence[str], found: Sequence[RepeatedPeople]) -> list[RepeatedPeople]:
+    return [one for one in found if not {*one.columns} <= {*accepted}]
 
 
 def _looked_at(names: Sequence[str], policy: ReleasePolicy) -> tuple[list[str], list[str]]:
@@ -234,7 +240,7 @@ def people_among(
     if not known:
         return []
     with _kept(connection, relation, others, known) as rows:
-        return list(_people_among(rows, others, k, accepted))
+        return _not_of(accepted, list(_people_among(rows, others, k, accepted)))
 
 
 def _people_among(
@@ -247,12 +253,13 @@ def _people_among(
     quasi-identifier may be people that determines all others. For each column or two that may be people, a
     pass over 30,000 rows for each quasi-identifier, and over 300,000 at most where it seems to be.
 
-    What is `accepted` is passed over: such a column, two of them, and one beside it if it determines all.
+    Of what is `accepted`, one column is told too, which explains why rows repeat; two of them are not, nor what
+    one determines with another.
     """
     known = rows.informative()
     if len(known) < 2:
         return
-    found = False
+    found, explained = False, dict[str, set[str]]()
     alone = [((name,), [*known]) for name in others]
     if len(known) > 2:
         alone += [((name,), [one for one in known if one != name]) for name in known]
@@ -260,16 +267,18 @@ def _people_among(
     for whose, each in rows.in_range([*told]):
         if same := _same_for_each(rows, whose, told[whose], each, k if whose[0] in others else 1):
             if whose[0] in accepted:
-                others = [one for one in others if one != whose[0] or not same.certain]
-                continue
-            found = True
+                explained[whose[0]] = {*same.same}
+            else:
+                found = True
             yield same
     if found:
         return
     pairs = [two for two in combinations(others[:MOST_IN_PAIRS], 2) if not {*two} <= {*accepted}]
     for whose, each in rows.in_range(pairs):
         same = _same_for_each(rows, whose, [*known], each, k)
-        if same and not any(_told_by_one(rows, name) for name in whose):
+        if same is None or any({*same.same} <= explained.get(name, set()) for name in whose):
+            continue
+        if not any(_told_by_one(rows, name) for name in whose):
             yield same
             return
 
