@@ -253,8 +253,8 @@ def _people_among(
     quasi-identifier may be people that determines all others. For each column or two that may be people, a
     pass over 30,000 rows for each quasi-identifier, and over 300,000 at most where it seems to be.
 
-    Of what is `accepted`, one column is told too, which explains why rows repeat; two of them are not, nor what
-    one determines with another.
+    Of what is `accepted`, one column is told too, which explains why rows repeat; two of them are not, nor
+    what one determines with another.
     """
     known = rows.informative()
     if len(known) < 2:
