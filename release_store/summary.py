@@ -60,7 +60,7 @@ class RequiredApprovals:
 
     `looser` names what its policy guards less than that of the release `compared_with`; `at_least` is what
     the store asks of every candidate; `rules` is the version of the rules that compare policies. `doubts` say
-    why the table's rows may not be what its policy says.
+    why the table may not be what its policy says, or what the policy does not limit.
     """
 
     needed: int
@@ -182,7 +182,7 @@ class Summary:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why the table's rows may not be what its policy says."""
+        """Why the table may not be what its policy says, or what the policy does not limit."""
         told = self.document.get(DOUBTS) or []
         if not isinstance(told, list):
             raise TypeError(f"{DOUBTS} is not a list")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from policy.load import policy_digest, policy_document
 from policy.model import ReleasePolicy
+from policy.unlimited import unlimited
 from release_store.canonical import utc_now
 from release_store.person_key import person_key
 from release_store.publishing.public_files import candidate_folder, copy_candidate
@@ -42,6 +43,7 @@ def stage_candidate(
         n_source=source.n_rows,
     )
     people = people_of_rows(made, candidate, person_key(store.root))
+    doubts = [one.kept for one in source.doubts] + [" ".join(one) for one in unlimited(policy)]
     now = utc_now()
     record = CandidateRecord(
         candidate_id=candidate_id,
@@ -65,7 +67,7 @@ def stage_candidate(
                 "n_published": candidate.n_published,
                 "notes": made.notes,
                 **({"revision": asdict(revision)} if revision else {}),
-                **({DOUBTS: [one.kept for one in source.doubts]} if source.doubts else {}),
+                **({DOUBTS: doubts} if doubts else {}),
             }
         ),
     )

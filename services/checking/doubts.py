@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.model import ReleasePolicy
-from policy.privacy_models import OF_ONE_ATTRIBUTE
+from policy.unlimited import unlimited
 from services.checking.findings import Finding
 from services.checking.model import CellsOfTable
 from tasks.history.following import follows_people
@@ -37,22 +37,10 @@ def _several_periods(policy: ReleasePolicy) -> Iterator[Finding]:
 
 
 def _limits(policy: ReleasePolicy) -> Iterator[Finding]:
-    """Yield a warning for each attribute with p_max 1 and no model in its place."""
-    models = policy.gates.models
-    for name, attribute in policy.roles.sensitive.items():
-        own = policy.privacy.of(name)
-        if own.p_max < 1 or own.h_min > 0 or models.lkc is not None or models.added:
-            continue
-        if any(getattr(models.of(name), model) is not None for model in OF_ONE_ATTRIBUTE):
-            continue
-        whole = attribute.type == "categorical" and own.e <= 1
-        who = "everybody" if whole else "all but a few"
-        place, e = policy.privacy.place(name, "p_max"), policy.privacy.place(name, "e")
-        field = f"{place} and {e}" if whole else place
-        hint = "Set p_max under 1, as `releasegate draft` does, or a model in gates.models."
-        yield Finding(
-            field, "", f"limits nothing: {who} of a class may have the same value of '{name}'", hint, None
-        )
+    """Yield a warning for each attribute of which the policy limits nothing."""
+    hint = "Set p_max under 1, as `releasegate draft` does, or a model in gates.models."
+    for fields, said in unlimited(policy):
+        yield Finding(fields, "", said, hint, None)
 
 
 def _models(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:

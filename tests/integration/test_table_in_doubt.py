@@ -35,3 +35,20 @@ def test_visits_are_not_published_as_people_by_one_operator(desk: Desk, capsys: 
     assert notice_of(desk.store, waits).text.endswith(f" It is {WHY}.")
     assert desk.say("verify") == 0
     assert desk.run(desk.policy(expectations={"repeats": ["street"]}), table) == 0
+
+
+@pytest.mark.enemy("policy author", "publishes a person")
+def test_a_policy_that_limits_nothing_and_a_key_of_nobody_are_agreed_to(desk: Desk, capsys: Capture) -> None:
+    table = desk.table(person=[f"p{i % 10}" for i in range(400)])
+    unlimited = desk.policy(privacy={"k": 5, "e": 2, "p_max": 1})
+    assert desk.run(unlimited, desk.table("right.csv")) == 5
+    said = "privacy.p_max limits nothing: all but a few of a class may have the same value of 'disease'"
+    assert f"{C1} awaits 1 approval: in doubt: {said}; 1 approval required" in capsys.readouterr().out
+    assert desk.run(desk.policy(rows="several"), table) == 4  # ten people have every disease
+    assert (
+        "column 'person': the key is no person's: 10 values in 400 rows, 40 each" in capsys.readouterr().err
+    )
+    summary = desk.store.candidate("clinic-2026Q1-c2").summary
+    assert summary.doubts == ("the key may be no person's",)
+    assert summary.required_approvals
+    assert summary.required_approvals.needed == 1
