@@ -322,17 +322,26 @@ def _beyond_neighbours(rows: _Rows, numbers: Sequence[str]) -> Iterator[Repeated
     are all among the first. One of the other quasi-identifiers may differ from row to row. Those that tell
     the number by themselves, or that it tells, are left out.
 
-    At most q^2 passes for each of the numbers, of q quasi-identifiers.
+    About q passes for each of the numbers, of q quasi-identifiers, and 3 q where there is something to tell.
     """
     for number in numbers:
-        _, _, by_itself = _equal_to_next(rows, number, ())
-        rest = [name for name in rows.known if name != number and not _function(rows, name, number)]
-        but_one = combinations(rest, len(rest) - 1) if len(rest) > 1 else ()
-        for beside in (rest, *but_one):
-            n, people, ratio = _equal_to_next(rows, number, beside)
-            beyond = ratio > BEYOND_NEIGHBOURS * max(by_itself, 1.0)
-            if beyond and n >= SEVERAL_ROWS * people and people >= LEAST_PEOPLE:
-                yield RepeatedPeople((), people, n, (*beside, number))
+        others = [name for name in rows.known if name != number]
+        found = list(_agreeing(rows, number, others))
+        if found:  # columns that tell the number make it look so, and never hide it
+            rest = [name for name in others if not _function(rows, name, number)]
+            found = found if rest == others else list(_agreeing(rows, number, rest))
+        yield from found
+
+
+def _agreeing(rows: _Rows, number: str, rest: Sequence[str]) -> Iterator[RepeatedPeople]:
+    """Yield with which of `rest`, all or all but one, far more rows agree in a number than nearly agree."""
+    _, _, by_itself = _equal_to_next(rows, number, ())
+    but_one = combinations(rest, len(rest) - 1) if len(rest) > 1 else ()
+    for beside in (rest, *but_one):
+        n, people, ratio = _equal_to_next(rows, number, beside)
+        beyond = ratio > BEYOND_NEIGHBOURS * max(by_itself, 1.0)
+        if beyond and n >= SEVERAL_ROWS * people and people >= LEAST_PEOPLE:
+            yield RepeatedPeople((), people, n, (*beside, number))
 
 
 def _function(rows: _Rows, name: str, number: str) -> bool:

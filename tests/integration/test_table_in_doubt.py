@@ -45,9 +45,7 @@ def test_a_policy_that_limits_nothing_and_a_key_of_nobody_are_agreed_to(desk: De
     said = "privacy.p_max limits nothing: all but a few of a class may have the same value of 'disease'"
     assert f"{C1} awaits 1 approval: in doubt: {said}; 1 approval required" in capsys.readouterr().out
     assert desk.run(desk.policy(rows="several"), table) == 4  # ten people have every disease
-    assert (
-        "column 'person': the key is no person's: 10 values in 400 rows" in capsys.readouterr().err
-    )
+    assert "column 'person': the key is no person's: 10 values in 400 rows" in capsys.readouterr().err
     summary = desk.store.candidate("clinic-2026Q1-c2").summary
     assert summary.doubts == ("the key may be no person's",)
     assert summary.required_approvals
