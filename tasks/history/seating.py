@@ -37,10 +37,10 @@ class Joins:
     signature: dict[int, int] = field(default_factory=dict)
     people: Counter[int] = field(default_factory=Counter)
 
-    def may_join(self, one: int, other: int) -> bool:
-        """Tell whether two numbers are of one signature, or would be of one of few people."""
-        a, b = self.signature[one], self.signature[other]
-        return a == b or self.people[a] + self.people[b] <= MOST
+    def may_join(self, numbers: Collection[int]) -> bool:
+        """Tell whether numbers are of one signature, or would be of one of few people."""
+        signatures = {self.signature[one] for one in numbers}
+        return len(signatures) == 1 or sum(self.people[one] for one in signatures) <= MOST
 
     def join(self, one: int, other: int) -> None:
         """Make two numbers one signature."""
@@ -139,10 +139,11 @@ def _move(
                 taken: list[tuple[int, int, int]] = []
                 some = next(iter(here.values()))[0]
                 for position in set(range(len(tuples))) - {*here}:
+                    joined = {number, *(other for _, other, _ in taken)}
                     others = [
                         (row, other)
                         for other, there in numbers.items()
-                        if other != number and position in there and joins.may_join(number, other)
+                        if other != number and position in there and joins.may_join({*joined, other})
                         for row in there[position]
                     ]
                     if not others:

@@ -105,3 +105,14 @@ def test_who_would_wait_takes_the_seat_of_who_left_another_bucket() -> None:
     assert joins.signature[4] == joins.signature[9] != joins.signature[6]
     many = Joins({4: 4, 9: 9, 6: 6}, Counter({4: 2, 9: 9, 6: 2}))  # too many would be unlocked by one
     assert (seated(value, seat, signatures, (Attribute(np.arange(6)),), 2, points, many) == -1).all()
+
+
+@pytest.mark.parametrize(("each", "wait"), [(3, False), (4, True)])
+def test_three_buckets_are_joined_only_to_a_signature_of_few_people(each: int, wait: bool) -> None:
+    seat = np.array([[4, 2], [9, 0], [6, 1]])
+    signatures = dict.fromkeys((4, 9, 6), (2, 3, 5))
+    joins = Joins({4: 4, 9: 9, 6: 6}, Counter({4: each, 9: each, 6: each}))  # of ten people at most
+    value, points = np.array([5, 2, 3]), np.zeros((3, 1))
+    found = seated(value, seat, signatures, (Attribute(np.arange(6)),), 2, points, joins)
+    assert bool((found == -1).all()) is wait
+    assert len({*joins.signature.values()}) == (3 if wait else 1)
