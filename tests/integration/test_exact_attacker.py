@@ -37,7 +37,8 @@ def released(desk: Desk, history: str) -> list[tuple[int, int]]:
     table, rng = people(1).iloc[:200], np.random.default_rng(0)
     for number, period in enumerate(("2026Q1", "2026Q2", "2026Q3")):
         if number:
-            joined = people(10 + number).iloc[:8].assign(person=[f"new{number}x{i}" for i in range(8)])
+            new = [f"new{number}x{i}" for i in range(8)]
+            joined = people(10 + number).iloc[:8].assign(person=new, name=new, street=new)
             table = pd.concat([table.iloc[rng.permutation(len(table))[:-8]], joined])
         table.to_csv(desk.folder / f"{period}.csv", index=False)
         assert plain_run.run(desk.store, policy, desk.folder / f"{period}.csv", period).endswith("r1")

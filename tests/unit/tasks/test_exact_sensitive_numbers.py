@@ -96,7 +96,7 @@ def test_a_release_has_the_sources_numbers(tmp_path: Path, cells: list[str]) -> 
     policy.write_text(
         "series: t\nroles:\n  quasi_identifiers:\n    age: {type: integer, bounds: [0, 100]}\n"
         "  sensitive: {pay: {type: numeric, stability: transient}}\n"
-        "privacy: {k: 2, e: 1, p_max: 1, spread: 0}\nmethod: {name: mondrian}\n"
+        "privacy: {k: 2, e: 1, p_max: 0.99, spread: 0}\nmethod: {name: mondrian}\n"
         "gates: {suppression: {max: 0.9}, unique: {max: 1}, ncp: {max: 1}}\n"
     )
     cells = [*cells[:-1], f"-{cells[-1]}"]
