@@ -181,10 +181,6 @@ class Models(Section):
             own["alpha_k"] = self.alpha_k.model_copy(update={"alpha": models.alpha_k.alpha})
         return self.model_copy(update=own | {"attributes": {}})
 
-    def asks_for(self, model: str) -> bool:
-        """Tell whether a model is asked for, if only of one attribute."""
-        return getattr(self, model) is not None or any(model in one.own() for one in self.attributes.values())
-
     def place(self, attribute: str, model: str) -> str:
         """Return the field that sets a model of a sensitive attribute."""
         models = self.attributes.get(attribute)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tasks.history.numbering import number_rows
-from tasks.types import BoolArray, IntArray
+from tasks.types import IntArray
 
 ABSENT = -1
 
@@ -94,9 +94,3 @@ def values_shared(cohorts: Cohorts, published: csr_array) -> csr_array:
     everywhere = held.data == cohorts.n_present[held.row]
     entries = np.ones(int(everywhere.sum()), dtype=np.int64)
     return csr_array((entries, (held.row[everywhere], held.col[everywhere])), held.shape)
-
-
-def same_figures(cohorts: Cohorts, world: csr_array, published: csr_array) -> BoolArray:
-    """Tell for each class whether the world has just its `published` (classes, n_values) values, as often."""
-    difference = abs(cohorts.incidence @ world - published)
-    return np.asarray(difference.sum(axis=1) == 0).reshape(-1)

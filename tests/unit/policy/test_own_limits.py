@@ -50,10 +50,6 @@ def test_a_model_of_an_attribute_is_in_place_of_that_of_all_or_left_out() -> Non
     assert illness.alpha_k is not None
     assert (illness.alpha_k.alpha, illness.alpha_k.k) == (0.6, 3)
     assert illness.entropy_l == models.entropy_l
-    assert [name for name in ("distinct_l", "entropy_l", "recursive_cl") if models.asks_for(name)] == [
-        "distinct_l",
-        "entropy_l",
-    ]
     assert models.place("income", "t_closeness") == "gates.models.attributes.income.t_closeness"
     assert models.place("illness", "t_closeness") == "gates.models.t_closeness"
 

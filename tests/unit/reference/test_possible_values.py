@@ -18,7 +18,6 @@ from tasks.history.cohorts import (
     Cohorts,
     cohorts_of,
     published_of,
-    same_figures,
     values_shared,
     world_of,
 )
@@ -490,7 +489,6 @@ def test_figures_that_no_world_has_are_found() -> None:
     cohorts = cohorts_of(np.array([[0], [0], [1]]))
     world = world_of(cohorts, np.array([0, 1, 1]), 2)
     published = cohorts.incidence @ world
-    assert same_figures(cohorts, world, published).all()
     other = world_of(cohorts, np.array([0, 0, 1]), 2)
-    assert same_figures(cohorts, other, published).tolist() == [False, True]
+    assert abs(cohorts.incidence @ other - published).sum(axis=1).tolist() == [2, 0]
     assert values_shared(cohorts, published_of(cohorts, world)).toarray()[:2].tolist() == [[1, 1], [0, 1]]
