@@ -37,7 +37,7 @@ def policy_file(folder: Path, key: str | None = None, **sections: Any) -> Path:
     document = {
         "series": "towns",
         "roles": roles,
-        "privacy": {"k": 5, "e": 2, "p_max": 1.0},
+        "privacy": {"k": 5, "e": 2, "p_max": 0.99},
         "method": {"name": "mondrian", "history": "blind"},
         "gates": {
             "worlds": {"unfollowed": "accept"},
