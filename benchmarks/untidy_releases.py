@@ -221,7 +221,9 @@ value of fewer than k newcomers or leavers. It shows the rows that are published
 class, in people. The columns *draft* and *runs* are CPU seconds of these commands, imports included.
 
 *register* has no key, and nearly all of its rows come again: the draft says that a second release would tell
-who came and who left, and is not to be accepted. It is run all the same, and blocked."""
+who came and who left, and is not to be accepted. It is run all the same, and blocked. Of *students*, 40% are
+others each time: by the third period too few newcomers have what the left seats of a signature need, and
+of those who stay more are left out than the draft's limit, which two periods gave."""
 
 
 def main(arguments: Sequence[str] | None = None) -> str:

@@ -359,7 +359,10 @@ def _oddness(text: str) -> tuple[int, int]:
     words = {
         word for word in re.split(r"[\x00-@\[-`{-\x7f]+", text) if not (word.isascii() or {*word} <= _SIGNS)
     }
-    letters = [frozenset(letter for letter in word.casefold() if letter > "\x7f") for word in words]
+    letters = [
+        frozenset(letter for letter in word.casefold() if letter > "\x7f" and letter != "\u2019")
+        for word in words
+    ]
     known = [sum(own <= alphabet for own in letters) for alphabet in _ALPHABETS]
     odd = sum(
         _has_odd_case(word) or not any(own <= alphabet for alphabet in _ALPHABETS)

@@ -26,6 +26,7 @@ SAME_OF_SOME = 0.7  # where only some people are looked at
 SOME_PEOPLE, SOME_ROWS = 2_000, 30_000
 MOST_IN_PAIRS = 12  # columns of which each two are looked at together
 BEYOND_NEIGHBOURS = 2.5  # among 490 choices of columns of four tables with one row a person 1.6 was the most
+NEAR_OF_ALL = 0.1  # share of the variance of all numbers
 LEAST_NUMBERS = 20  # different ones, for many to have one next to them
 _ALIKE = 0.9  # share of the pairs of rows from which on it says nothing that a person's are alike
 _NEAR = 0.9  # of approximate counts
@@ -73,10 +74,16 @@ class RepeatedPeople:
         key = "the column that says whose a row is"
         if self.certain:
             key = "it" if len(self.columns) == 1 else "a column of both, which source.query can make,"
-        named = f"[{', '.join(map(display_column, self.columns))}]" if self.columns else "accepted"
+        columns = ", ".join(map(display_column, self.columns))
+        it = "it" if len(self.columns) == 1 else "one of them"
+        accept = (
+            f"name {it} in expectations.repeats: [{columns}]"
+            if columns
+            else "set expectations.repeats: accepted"
+        )
         return (
             f"If they are, make {key} roles.key, and set rows: several to count people. If not, as where the "
-            f"values are places or employers, set expectations.repeats: {named}."
+            f"values are places or employers, {accept}."
         )
 
 
@@ -176,6 +183,20 @@ class _Rows:
         chance = by_chance / (n * n) if n else 1.0
         share = (same / pairs - chance) / (1 - chance) if pairs and chance < 1 and 2 * n > filled else 0.0
         return int(n), int(people), int(several), int(n_told), share
+
+    def is_near(self, whose: Sequence[str], number: str) -> bool:
+        """Tell whether the numbers of a value's rows are near one another, as ages that grow.
+
+        That is where their variance is a tenth of that of all numbers at most.
+        """
+        within, rows, total = self.ask(
+            f"WITH numbers AS (SELECT {self.of(whose)} AS whose, {self.numbers[number]} AS n FROM {_TABLE} "
+            f"WHERE {self.filled(whose)}), "
+            "own AS (SELECT count(n) AS n, var_samp(n) AS spread FROM numbers GROUP BY whose) "
+            "SELECT sum((n - 1) * spread), sum(n - 1), "
+            f"(SELECT var_samp({self.numbers[number]}) FROM {_TABLE}) FROM own WHERE n > 1"
+        )
+        return bool(rows) and total > 0 and within / rows <= NEAR_OF_ALL * total
 
     def informative(self) -> list[str]:
         """Return the quasi-identifiers in which two rows are not nearly always alike."""
@@ -290,13 +311,13 @@ def _same_for_each(
 
     Some people are looked at first, one in `each`.
     """
-    but_one = False
+    but_one, varying = False, ""
     _, _, several, _, share = rows.alike(whose, told, each=each)
     if share < SAME_OF_SOME:
         if len(told) < 3 or k < 2 or several < LEAST_PEOPLE:
             return None
         by_itself = {name: rows.alike(whose, [name], each=each)[-1] for name in told}
-        told = sorted(told, key=by_itself.__getitem__)[1:]
+        varying, *told = sorted(told, key=by_itself.__getitem__)
         if rows.alike(whose, told, each=each)[-1] < SAME_OF_SOME:
             return None
         but_one = True
@@ -306,7 +327,9 @@ def _same_for_each(
     if share < SAME or several < LEAST_PEOPLE or not least <= n / people <= most:
         return None
     certain = not but_one and not {*whose} & {*rows.known}
-    return None if but_one and people >= k * combined else RepeatedPeople(whose, people, n, (*told,), certain)
+    if but_one and people >= k * combined and not rows.is_near(whose, varying):
+        return None
+    return RepeatedPeople(whose, people, n, (*told,), certain)
 
 
 def _told_by_one(rows: _Rows, name: str) -> bool:

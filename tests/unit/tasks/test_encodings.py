@@ -36,7 +36,7 @@ SUPPLIER = "data supplier"
 TOWNS = {
     "windows-1252": ("Niš", "Köln \u2013 Süd", "Orléans", "Œuilly"),
     "latin-1": ("Zürich", "Genève", "Málaga"),
-    "macintosh": ("Zürich", "Genève", "Besançon", "Köln"),
+    "macintosh": ("Zürich", "Bern \u2013 West", "Land\u2019s End"),
     "windows-1250": ("Łódź", "Kraków", "Częstochowa", "Gdańsk"),
     "windows-1251": ("Москва", "Самара", "Казань"),
     "koi8-r": ("Москва", "Самара", "Казань"),

@@ -128,7 +128,7 @@ def test_a_hint_names_the_columns_to_accept() -> None:
     with duckdb.connect() as con:
         con.register("t", rows)
         (one,) = repeated_people(con, "t", list(rows.columns), policy_of())
-    assert one.hint.endswith("set expectations.repeats: ['token'].")
+    assert one.hint.endswith("name it in expectations.repeats: ['token'].")
 
 
 def test_two_columns_that_write_quasi_identifiers_anew_are_not_people() -> None:
@@ -349,3 +349,23 @@ def test_a_check_finds_people_of_each_part_as_a_run_does(tmp_path: Path) -> None
         read_table(policy, input_path=None, period="2026", base=tmp_path)
     checked = check(written, store=tmp_path / "store", period="2026").findings
     assert str(refused.value).replace("\n  ", ". ") in [one.line for one in checked]
+
+
+@pytest.mark.parametrize(("grows", "n_doubts"), [(True, 1), (False, 0)])
+def test_people_whose_ages_grow_are_told_from_employers_of_many_ages(
+    tmp_path: Path, grows: bool, n_doubts: int
+) -> None:
+    """Many values share the sex and town that each has; the ages of one are near one another, or any."""
+    draw = random.Random(5)  # noqa: S311 -- a test table
+    rows = []
+    for i in range(120):
+        age, sex, town = draw.randint(18, 70), draw.choice("fm"), draw.choice(["Leeds", "York", "Hull"])
+        ages = [age + n if grows else draw.randint(18, 79) for n in range(draw.randint(5, 9))]
+        rows += [(f"r{i}", each, sex, town, draw.choice(["flu", "cough", "none"])) for each in ages]
+    draw.shuffle(rows)
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows, columns=["ref", "age", "sex", "town", "illness"]).to_csv(path, index=False)
+    kinds = QI | {"town": {"type": "categorical", "values": ["Leeds", "York", "Hull"]}}
+    policy = small_policy(kinds, ILL, roles={"dropped": ["ref"]}, privacy={"k": 8})
+    found = read_table(policy, input_path=path, period="2026", base=tmp_path).doubts
+    assert [one.kept.partition(" has ")[0] for one in found] == ["a column that is not published"] * n_doubts
