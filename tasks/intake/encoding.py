@@ -360,7 +360,7 @@ def _oddness(text: str) -> tuple[int, int]:
         word for word in re.split(r"[\x00-@\[-`{-\x7f]+", text) if not (word.isascii() or {*word} <= _SIGNS)
     }
     letters = [
-        frozenset(letter for letter in word.casefold() if letter > "\x7f" and letter != "\u2019")
+        frozenset(letter for letter in word.casefold() if letter > "\x7f" and letter not in "\u2019€")
         for word in words
     ]
     known = [sum(own <= alphabet for own in letters) for alphabet in _ALPHABETS]
