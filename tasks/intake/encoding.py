@@ -46,7 +46,7 @@ _LIKELY = {
     "euc_kr": "euc-kr",
 }
 _LATIN = ("latin-1", "windows-1252", "windows-1250", "iso-8859-2", "windows-1254", "cp850", "cp852")
-_RARE = "macintosh"  # likely only where each other one gives fewer words
+_RARE = ("iso-8859-15", "macintosh")  # likely only where each other one gives fewer words
 _CYRILLIC = ("windows-1251", "koi8-r", "koi8-u", "iso-8859-5", "cp866")
 _BY_SCRIPT = ("windows-1251", "koi8-r")  # of these, the ones in `_LIKELY`
 _FEW_ODD = 0.1  # share of the words of a text that no language writes so
@@ -318,7 +318,7 @@ def _likely(sample: bytes) -> list[str]:
     by_script = _LIKELY.get(best.encoding, "windows-1252") if best else "windows-1252"
     if several and not _is_latin(sample) and (cyrillic := _cyrillic(sample, by_script)):
         return cyrillic
-    names = (*_alphabetic(sample, "windows-1252"), _RARE)
+    names = (*_alphabetic(sample, "windows-1252"), *_RARE)
     names = (by_script, *names) if by_script == "windows-1254" else names  # Turkish looks like Icelandic
     latin = sorted(names, key=lambda name: _oddness(sample.decode(codec_of(name), "replace")))
     return latin if by_script in ("windows-1252", *_LATIN) or _is_latin(sample) else [by_script, *latin]

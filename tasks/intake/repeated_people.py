@@ -75,7 +75,7 @@ class RepeatedPeople:
         if self.certain:
             key = "it" if len(self.columns) == 1 else "a column of both, which source.query can make,"
         columns = ", ".join(map(display_column, self.columns))
-        it = "it" if len(self.columns) == 1 else "one of them"
+        it = "it" if len(self.columns) == 1 else "both"
         accept = (
             f"name {it} in expectations.repeats: [{columns}]"
             if columns

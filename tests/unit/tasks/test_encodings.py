@@ -36,6 +36,7 @@ SUPPLIER = "data supplier"
 TOWNS = {
     "windows-1252": ("Niš", "Köln \u2013 Süd", "Orléans", "Œuilly"),
     "latin-1": ("Zürich", "Genève", "Málaga"),
+    "iso-8859-15": ("Saint-Brieuc \u20ac", "C\u0153ur", "Orl\u00e9ans"),
     "macintosh": ("Zürich", "Bern \u2013 West", "Land\u2019s End"),
     "windows-1250": ("Łódź", "Kraków", "Częstochowa", "Gdańsk"),
     "windows-1251": ("Москва", "Самара", "Казань"),
