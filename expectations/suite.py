@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from expectations.number_text import NOT_WHOLE_HINT
 from expectations.numbers import as_numbers
 from expectations.quiet import quiet
 from policy.errors import PolicyError
@@ -158,7 +159,7 @@ def _of_quasi_identifiers(policy: ReleasePolicy) -> Iterator[Expected]:
                 name,
                 {},
                 "hold a number that is not whole, or one of 2^53 or more",
-                f"Correct the input, or set {field}.type: numeric.",
+                NOT_WHOLE_HINT.format(field=field),
             )
         smallest, largest = qi.bounds
         yield (

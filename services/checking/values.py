@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from expectations.number_text import WHOLE_LIMIT
+from expectations.number_text import NOT_WHOLE_HINT, WHOLE_LIMIT
 from policy.errors import did_you_mean
 from policy.findings import display_value
 from policy.model import ReleasePolicy
@@ -123,7 +123,7 @@ def _numeric(cells: Cells, policy: ReleasePolicy) -> Iterator[Finding]:
             yield _of(cells, name, wrong, "hold no finite number", hint)
         field = f"roles.quasi_identifiers.{name}"
         if qi is not None and qi.type == "integer" and broken:
-            hint = f"Correct the input, or set {field}.type: numeric."
+            hint = NOT_WHOLE_HINT.format(field=field)
             yield _of(cells, name, broken, "hold a number that is not whole, or one of 2^53 or more", hint)
         if outside:
             said = f"lie outside the bounds {low:g} to {high:g}"
