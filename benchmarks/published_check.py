@@ -42,15 +42,24 @@ class Published:
     problems: tuple[str, ...] = field(default=())
 
 
-def source_table(policy: Policy, clean: pd.DataFrame) -> pd.DataFrame:
-    """Return the source as the policy's query selects it, as text; None where a value is unknown."""
+def source_table(policy: Policy, clean: pd.DataFrame, written: pd.DataFrame) -> pd.DataFrame:
+    """Return the source as the policy's query selects it, as text; None where a value is unknown.
+
+    The query reads amounts as the file has them: where it makes nothing of a clean column, of `written`.
+    """
     query = policy["source"].get("query")
     if query is None:
         return clean
+    found = _selected(query, clean)
+    empty = [name for name in found if found[name].isna().all()]
+    return found.assign(**dict(_selected(query, written)[empty])) if empty else found
+
+
+def _selected(query: str, table: pd.DataFrame) -> pd.DataFrame:
     with duckdb.connect() as con:
-        con.register("input", clean.astype("string"))
-        table = con.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({query})").df()
-    return table.astype(object).where(table.notna(), None)
+        con.register("input", table.astype("string"))
+        found = con.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({query})").df()
+    return found.astype(object).where(found.notna(), None)
 
 
 def values_of(policy: Policy, sources: Sequence[pd.DataFrame]) -> dict[str, pd.Index]:

@@ -184,7 +184,7 @@ def released(series: Series, folder: Path, rows: int, seed: int = SEED) -> Told:
 
 def _check(told: Told, policy_text: str, of_periods: Sequence[tuple[PeriodTable, Path]]) -> None:
     policy = yaml.safe_load(policy_text)
-    sources = [source_table(policy, table.table.clean) for table, _ in of_periods]
+    sources = [source_table(policy, one.table.clean, one.table.written) for one, _ in of_periods]
     if not sources:
         return
     values = values_of(policy, sources)

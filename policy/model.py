@@ -361,6 +361,11 @@ class ReleasePolicy(Section):
             if name not in known:
                 near = did_you_mean(name, known)
                 raise ValueError(f"expectations.repeats names '{name}', which is not a column of roles{near}")
+            if name not in {*self.roles.dropped, *self.roles.identifiers, *self.roles.kept}:
+                raise ValueError(
+                    f"expectations.repeats names '{name}', which is neither dropped, an identifier nor kept: "
+                    "name columns of these by which rows are alike, or set `accepted`"
+                )
         source = self.source
         for field, name in columns_of_steps(source.case, source.values, source.dates):
             if name not in known:

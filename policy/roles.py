@@ -40,6 +40,8 @@ class NumericQuasiIdentifier(Section):
     def _ordered(self) -> Self:
         if not self.bounds[0] < self.bounds[1]:
             raise ValueError("bounds must be [smallest, largest], the first under the second")
+        if max(map(abs, self.bounds)) >= 2**53:  # from here on, two whole numbers can be one double
+            raise ValueError("bounds must be under 2^53: divide larger numbers in source.query")
         if not self.moves[0] <= self.moves[1]:
             raise ValueError("moves must be [least change, greatest change] a period")
         for finer, wider in pairwise(self.widths):

@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from decimal import Decimal
 from math import sqrt
 
+# Greek and Cyrillic letters that look like Latin ones as capitals, casefolded, and these.
+_LOOK_ALIKES = str.maketrans(
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455",
+    "abezhikmnoptyxabekmhopctyxijs",
+)
 _ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")
 _LONG = 8  # letters and digits, from which on marks between groups of them are left out before zeros are
 _OF_A_YEAR = re.compile(r"(19|20)\d\d\W+\d+|\d+\W+(19|20)\d\d")
@@ -26,12 +32,13 @@ def canonical_key(key: str) -> str:
     """Return `key` without what changes as it passes through other programs.
 
     That is case, white space, punctuation, invisible characters, forms of one character (Unicode, NFKC) and
-    of digits, zeros in front of a number and behind its point, and a power of ten (`1.2E+05`). Keys of
-    different people may become one text: it tells whether to ask, never who somebody is. O(length).
+    of digits, letters of other scripts that look like Latin ones, zeros in front of a number and behind its
+    point, and a power of ten (`1.2E+05`). Keys of different people may become one text: it tells whether to
+    ask, never who somebody is. O(length).
     """
     if key.isascii() and key.isdigit() and key[0] != "0":
         return key
-    text = "".join(unicodedata.normalize("NFKC", key).casefold().split())
+    text = "".join(unicodedata.normalize("NFKC", key).casefold().translate(_LOOK_ALIKES).split())
     text = "".join(one for one in text if unicodedata.category(one) != "Cf").strip("'\"`")
     text = "".join(str(unicodedata.decimal(one, one)) for one in text)
     if _POWER.fullmatch(text):

@@ -17,7 +17,8 @@ from tasks.intake.cell_table import TABLE, Cells
 from tasks.sql import identifier
 
 OTHER_FORM = "another form (zeros, case, blanks, `.0`, cut digits)"
-FEW = 0.5  # of the last release's people; below it, keys may have changed
+MOST = 0.9  # of the first release's people; where fewer are in the second one, keys may have changed
+OF_BEFORE = 0.8  # of the least share that was followed from release to release before; likewise
 _CHANGED = "Check that keys did not change; gates.person.followed sets the least share."
 _OTHERS = "Set population: overlapping, or correct the table."
 _HINT = "Write keys as before, or set gates.person.other_forms: accept if they are different people."
@@ -58,18 +59,21 @@ def _beside_earlier(
     if (known := known_by_another_key(own, earlier)) > 0:
         people = number_of(known, "new person has", "new people have")
         yield f"{people} the key of somebody in an earlier release in {OTHER_FORM}", _HINT
-    last = [one for one in earlier[-1:] if one is not None]
-    shares = shares_followed([*last, own])
-    share = min(shares, default=1.0)
+    shares = shares_followed([*(one for one in earlier if one is not None), own])
+    if not shares:
+        return
+    *before, share = shares
+    least = OF_BEFORE * min(before) if before else MOST
     if policy.population == "independent":
-        if shares and share > 0:
+        if share > 0:
             yield (
                 f"{share:.0%} of the people of the last release are in it, and `population` is independent",
                 _OTHERS,
             )
-    elif share < FEW:
+    elif share < least:
+        often = f" ({min(before):.0%} at least before)" if before else ""
         yield (
-            f"only {share:.0%} of the people of the last release are in it: the others count as gone",
+            f"only {share:.0%} of the people of the last release are in it{often}: the others count as gone",
             _CHANGED,
         )
 

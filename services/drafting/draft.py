@@ -15,7 +15,14 @@ from policy.text import number_of
 from policy.trusted import NEVER_NAMES, Trusted
 from services.drafting.changes import Change, changes_of, moves_of
 from services.drafting.facts import TableFacts, table_facts, with_rounded
-from services.drafting.gate_limits import WIDTH, accepted_lines, gate_lines, history_lines, stability_of
+from services.drafting.gate_limits import (
+    MOST_CHANGED,
+    WIDTH,
+    accepted_lines,
+    gate_lines,
+    history_lines,
+    stability_of,
+)
 from services.drafting.guesses import (
     MANY_VALUES,
     Guess,
@@ -27,7 +34,7 @@ from services.drafting.guesses import (
     single_amounts,
 )
 from services.drafting.limits import RECODING, K, method_lines, privacy_lines
-from services.drafting.population import nearly_all_stay, population_lines
+from services.drafting.population import overlap_of, population_lines
 from services.drafting.quasi_identifiers import classes_of, quasi_identifier_lines
 from services.drafting.second_release import MOST_ROWS, SecondRelease, raised, second_release
 from services.drafting.series import in_order, period_of, source_of, table_name
@@ -40,6 +47,13 @@ from tasks.intake.repeated_people import RepeatedPeople
 from tasks.sql import identifier
 
 UNDECIDED = "DECIDE"
+END = (
+    "",
+    "# Required approvals; 0 publishes as soon as every gate passes.",
+    "approval: {approvers: 1}",
+    "",
+    "seed: 42",
+)
 
 
 def draft(table: Location, *more: Location, options: InputOptions | None = None, trial: bool = True) -> str:
@@ -70,7 +84,9 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
         n_last_two = sum(facts.sizes[-2:])
         steps = facts.steps
         followed = any(guess.role == "key" and guess.column.unique for guess in guesses)
-        accepted = accepted_lines(guesses, stay=nearly_all_stay(facts, _key_of(guesses)))
+        overlap = overlap_of(facts, _key_of(guesses))
+        accepted = accepted_lines(guesses, stay=overlap is not None and overlap.stays)
+        leaving = 1 - overlap.share if followed and overlap is not None else 0.0
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
     undecided |= not all(map(are_places, repeated))
     begun, history = "\n".join(lines), history_lines(guesses, changes, followed=followed)
@@ -84,22 +100,42 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
     grown = None
     if first is not None and not first.best.problem and not more and followed and 2 * n_last_two <= MOST_ROWS:
         grown = _grown(begun, first, steps, history, table)
-    lines += _tail(first, beside, history, accepted or [], grown, undecided=undecided, followed=followed)
+    second = beside.get(first.best.label) if first is not None else None
+    lines += [*method_lines(first, beside=beside), ""]
+    lines += gate_lines(
+        first, second, accepted or [], grown, undecided=undecided, followed=followed, leaving=leaving
+    )
+    lines += [*history, *END]
     return "\n".join([*lines, "", *_next(tables, undecided=undecided)]) + "\n"
 
 
 def _facts_and_guesses(facts: TableFacts) -> tuple[TableFacts, list[Guess]]:
     """Guess the roles; where all sensitive attributes are numbers that hardly repeat, these are rounded.
 
-    Where people are followed, exact numbers would tell whose rows two releases have in common.
+    Where people are followed, exact numbers would tell whose rows two releases have in common: also those of
+    many values that most people keep, which are read in bands too.
     """
     guesses = guess_roles(facts)
-    single = single_amounts(guesses)
-    if not single:
-        return facts, guesses
     followed = any(guess.role == "key" and guess.column.unique for guess in guesses)
-    facts = with_rounded(facts, single, in_bands=followed)
+    single = single_amounts(guesses)
+    rounded = single or _kept_amounts(guesses, _changes(facts, guesses))
+    if not rounded:
+        return facts, guesses
+    facts = with_rounded(facts, rounded, in_bands=followed, kept=not single)
     return facts, guess_roles(facts)
+
+
+def _kept_amounts(guesses: Sequence[Guess], changes: Mapping[str, Change]) -> list[str]:
+    """Return the sensitive numbers of many values that most people have in the next table, too."""
+    sensitive = [one.column for one in guesses if one.role == "sensitive"]
+    return [
+        one.name
+        for one in sensitive
+        if one.numeric
+        and one.distinct > MANY_VALUES
+        and one.name in changes
+        and changes[one.name].share <= MOST_CHANGED
+    ]
 
 
 def _changes(facts: TableFacts, guesses: list[Guess]) -> Mapping[str, Change]:
@@ -348,25 +384,3 @@ def _policy_file(series: str) -> str:
 def _plain(file: str) -> str:
     """Return a file's name for a comment: one line."""
     return file if file.isprintable() else "FILE"
-
-
-def _tail(
-    trial: Trial | None,
-    beside: Mapping[str, SecondRelease],
-    history: Sequence[str],
-    accepted: Sequence[str],
-    grown: SecondRelease | None = None,
-    *,
-    undecided: bool,
-    followed: bool,
-) -> Iterator[str]:
-    yield from method_lines(trial, beside=beside)
-    yield ""
-    second = beside.get(trial.best.label) if trial is not None else None
-    yield from gate_lines(trial, second, accepted, grown, undecided=undecided, followed=followed)
-    yield from history
-    yield ""
-    yield "# Required approvals; 0 publishes as soon as every gate passes."
-    yield "approval: {approvers: 1}"
-    yield ""
-    yield "seed: 42"

@@ -277,14 +277,17 @@ def table_facts(
         )
 
 
-def with_rounded(facts: TableFacts, names: Sequence[str], *, in_bands: bool) -> TableFacts:
+def with_rounded(
+    facts: TableFacts, names: Sequence[str], *, in_bands: bool, kept: bool = False
+) -> TableFacts:
     """Return the facts with numbers that hardly repeat rounded, so that few are in one row of a table; or in
-    bands, as a number by which people can be found again in the next table has to be.
+    bands, as a number by which people can be found again in the next table has to be. `kept` tells of
+    numbers that repeat that most people keep.
     """
     steps, con, source = facts.steps, facts.connection, facts.source
     cells = {name: is_number(identifier(name), source) for name in names}
     found = {
-        name: rounding
+        name: replace(rounding, kept=kept)
         for name, sql in cells.items()
         if (rounding := bands(con, sql) if in_bands else least_rounding(con, sql, facts.number)) is not None
     }
@@ -314,12 +317,11 @@ def _with_short_codes(con: duckdb.DuckDBPyConnection, loaded: Loaded, steps: Ste
         if code_of(words_of(name), first) != "icd-10":
             continue
         values = [row[0] for row in con.execute(f"SELECT DISTINCT {column} {rows}").fetchall()]
-        known = _row(con, f"SELECT count(*) {rows}")[0]
-        if (
-            2 * len(values) > known
-            and len(values) > FEW_TO_LIST
-            and code_of(words_of(name), values) == "icd-10"
-        ):
+        of_table = (
+            f"SELECT count(DISTINCT {column}) AS n, count(*) AS m {rows} GROUP BY {identifier(loaded.number)}"
+        )
+        share = _row(con, f"SELECT max(n / m) FROM ({of_table})")[0]
+        if share > 0.5 and len(values) > FEW_TO_LIST and code_of(words_of(name), values) == "icd-10":
             lengths = (n for n in (3, 2, 1) if len({one[:n] for one in values}) <= FEW_TO_LIST)
             short[name] = next(lengths, 1)
     cut = {name: f"left({identifier(name)}, {length})" for name, length in short.items()}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from expectations.number_text import HELD_DIGITS
 from policy.model import INTERVAL_ENDS
 from policy.text import number_of
 from services.drafting.facts import ColumnFacts, TableFacts
@@ -139,7 +140,20 @@ def _guesses(
         described += named is None and guess.role == "quasi-identifier"
         guesses.append(guess)
     guesses = _without_single_amounts(_without_names(facts, guesses))
-    return _without_clashes(_without_unprotected(facts, guesses))
+    return _without_long_numbers(_without_clashes(_without_unprotected(facts, guesses)))
+
+
+def _without_long_numbers(guesses: list[Guess]) -> list[Guess]:
+    """Leave out numbers that no bounds of a quasi-identifier can hold."""
+    why = "numbers of more than 15 digits: divide them by a `query` in source to publish them as ranges"
+    return [
+        Guess(one.column, "dropped", why)
+        if one.role == "quasi-identifier"
+        and one.column.numeric
+        and max(-one.column.low, one.column.high) >= 10**HELD_DIGITS
+        else one
+        for one in guesses
+    ]
 
 
 def _without_clashes(guesses: list[Guess]) -> list[Guess]:

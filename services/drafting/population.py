@@ -98,12 +98,6 @@ def _overlap(facts: TableFacts, key: str | None, without: Sequence[str] = ()) ->
     return Overlap(here, again, "people" if key is not None else "rows", growing)
 
 
-def nearly_all_stay(facts: TableFacts, key: str | None) -> bool:
-    """Tell whether nearly everybody of a table is in the next one."""
-    overlap = overlap_of(facts, key)
-    return overlap is not None and overlap.stays
-
-
 def population_lines(facts: TableFacts, key: str | None, *, followed: bool) -> Iterator[str]:
     """Write who is in several releases, as the tables say, and what a series without a key is in for.
 

@@ -21,6 +21,7 @@ class Rounding:
 
     step: float
     ends: tuple[float, float] | None = None
+    kept: bool = False  # by most people until the next table, where they are not mostly in one row
 
     def sql(self, number: str) -> str:
         """Return the SQL of a number that is rounded so."""
@@ -28,6 +29,13 @@ class Rounding:
         if self.ends is not None:
             found = f"least(greatest({found}, {self.ends[0]:.0f}), {self.ends[1]:.0f})"
         return f"CAST({found} AS BIGINT)"
+
+    @property
+    def why(self) -> str:
+        """Why numbers are rounded, after what they are called."""
+        if self.kept:
+            return "are the same people's in the next table, so that a reader could join their rows"
+        return "are in one row, so that they identify people"
 
     @property
     def said(self) -> str:

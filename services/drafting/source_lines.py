@@ -113,8 +113,8 @@ def _query(facts: TableFacts) -> Iterator[str]:
         yield f"  # Most codes of {scalar(name)} are in one row: the query groups them by their beginnings of"
         yield f"  # {number_of(length, 'character')}, as no code that is in one row may be published."
     for name, rounding in steps.rounded.items():
-        yield f"  # Most numbers of {scalar(name)} are in one row, so that they identify people: the query"
-        yield f"  # {rounding.said}."
+        yield f"  # Most numbers of {scalar(name)} {rounding.why}:"
+        yield f"  # the query {rounding.said}."
     if steps.replaced:
         yield query_line(steps)
 

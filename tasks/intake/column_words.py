@@ -1,4 +1,4 @@
-"""The words of a column's name, and what words of other languages mean that are sensitive."""
+"""The words of a column's name, and what words of other languages mean that is sensitive or personal."""
 
 from __future__ import annotations
 
@@ -27,6 +27,19 @@ _BEGINNINGS = {
     "dochod indkomst inntekt jovedelem kereset",
 }
 _WHOLE = {
+    "age": "alter lebensalter edad idade leeftijd wiek vek alder ika eletkor",
+    "sex": "geschlecht sexe sexo sesso geslacht plec pohlavi kjonn sukupuoli",
+    "birthplace": "geburtsort geburtsland",
+    "nationality": "staatsangehorigkeit staatsangehoerigkeit nationalitat nationalitaet nationalite "
+    "nacionalidad nazionalita nacionalidade nationaliteit obywatelstwo",
+    "marital": "familienstand zivilstand",
+    "education": "bildung schulabschluss ausbildung estudios istruzione opleiding wyksztalcenie",
+    "occupation": "beruf metier profesion professione profissao beroep zawod povolani",
+    "town": "wohnort ort stadt gemeinde wohngemeinde ville commune municipio comune gemeente woonplaats "
+    "miasto gmina obec kommune kommun kunta telepules",
+    "postcode": "postleitzahl",
+    "region": "bundesland kanton landkreis departement provincia provincie wojewodztwo",
+    "diagnosis": "befund",
     "illness": "sick sickness health sante salud halsa",
     "disability": "gdb",
     "addiction": "sucht",
@@ -56,7 +69,7 @@ _MEANINGS = [*_either(_BEGINNINGS, "(?:{})"), *_either(_WHOLE, "(?:{})$"), *_eit
 def words_of(name: str) -> set[str]:
     """Return the words of a column's name: `birthDate`, `birth_date` and `Birth-Date` have the same.
 
-    Accents are left out. What a word of another European language means that is sensitive is one, too.
+    Accents are left out. What a word of another European language means, if it is listed, is one, too.
     """
     plain = unicodedata.normalize("NFKD", name.translate(_NOT_DECOMPOSED))
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))

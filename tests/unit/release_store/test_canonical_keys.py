@@ -52,6 +52,11 @@ from tasks.history.persons import known_by_another_key
         ("2013-00033", ("2013-33", "2013/33", " 2013-033")),
         ("00033/2013", ("33/2013", "33-2013")),
         ("123.5", ("123.50", "0123.500", " 123.5")),
+        (
+            "AXE-417",
+            ("\u0410X\u0415-417", "\u0391\u03a7\u0395-417"),
+        ),
+        ("KM 7", ("\u041a\u041c 7", "\u039a\u039c 7")),
     ],
 )
 def test_spellings_of_one_key_have_one_form(key: str, others: tuple[str, ...]) -> None:

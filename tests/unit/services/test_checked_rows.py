@@ -62,7 +62,8 @@ def warned(folder: Path, now: pd.DataFrame, period: str = "2", **policy: Any) ->
         assert made.state == "published"
     now.to_csv(folder / "2.csv", index=False)
     found = check(policy_file(folder, **policy), store=store, period=period, input_path=folder / "2.csv")
-    return [one.message for one in found.findings if "population" in (one.field, *one.message.split("`"))]
+    about = ("population", "the people of the last release")
+    return [one.message for one in found.findings if any(word in one.field + one.message for word in about)]
 
 
 @pytest.mark.parametrize("population", ["overlapping", "independent"])
@@ -104,3 +105,15 @@ def test_people_who_come_again_contradict_independent(
 def test_other_people_are_what_independent_says(tmp_path: Path) -> None:
     others = table(SIZES).assign(id=lambda rows: rows.id + 10_000)
     assert warned(tmp_path, others, key="id", population="independent") == []
+
+
+@pytest.mark.parametrize(("staying", "is_told"), [(0.95, False), (0.7, True)])
+def test_fewer_of_the_first_people_in_the_second_table_are_told(
+    tmp_path: Path, staying: float, *, is_told: bool
+) -> None:
+    rows = table(SIZES)
+    others = rows.assign(id=rows.id + np.where(np.arange(len(rows)) < staying * len(rows), 0, 10_000))
+    said = warned(tmp_path, others, key="id")
+    assert (
+        said == ["only 70% of the people of the last release are in it: the others count as gone"] * is_told
+    )

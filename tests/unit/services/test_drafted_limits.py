@@ -50,6 +50,19 @@ def test_a_range_is_rounded_down(value: float, rounded: float) -> None:
     assert rounded_down(value) == rounded
 
 
+@pytest.mark.parametrize(("leaving", "limit"), [(0.01, 0.05), (0.2, 0.1), (0.4, 0.15)])
+def test_more_rows_may_be_left_out_where_many_people_leave(
+    tmp_path: Path, leaving: float, limit: float
+) -> None:
+    first = np.arange(ROWS) + 1_000
+    later = first + round(leaving * ROWS)
+    tables = ({"person_id": ids, "disease": [f"d{one % 5}" for one in ids]} for ids in (first, later))
+    _, policy = drafted(tmp_path, *tables)
+    assert policy.roles.key == "person_id"
+    assert policy.gates.suppression is not None
+    assert policy.gates.suppression.max == limit
+
+
 def test_an_attribute_that_is_rarely_present_does_not_loosen_the_limits_of_another(tmp_path: Path) -> None:
     text, policy = drafted(
         tmp_path,

@@ -61,6 +61,21 @@ def test_numbers_of_people_who_are_followed_are_grouped(tmp_path: Path) -> None:
     assert not set(read.astype(str)) & {one.strip("\u00a3") for one in table["wage"]}
 
 
+@pytest.mark.parametrize(("changed", "grouped"), [(0, True), (PEOPLE, False)])
+def test_numbers_that_people_keep_are_grouped(tmp_path: Path, changed: int, grouped: bool) -> None:
+    draw = np.random.default_rng(5)
+    table = wages().assign(person_id=np.arange(PEOPLE) + 5_000, wage=draw.integers(100, 300, PEOPLE) * 50)
+    later = table.assign(wage=table["wage"] + np.where(np.arange(PEOPLE) < changed, 50, 0))
+    files = [tmp_path / f"wages-{year}.csv" for year in (2023, 2024)]
+    for file, one in zip(files, (table, later), strict=True):
+        one.to_csv(file, index=False)
+    text = draft(*files, trial=False)
+    assert ("# Most numbers of wage are the same people's in the next table" in text) == grouped
+    policy = parse_policy(text, tmp_path / "wages.yaml")
+    read = read_table(policy, input_path=files[0], period="2023", base=tmp_path).frame["wage"]
+    assert (2 < read.nunique() <= MOST_BANDS + 2) == grouped
+
+
 def test_exact_numbers_beside_another_sensitive_column_are_left_out_as_before(tmp_path: Path) -> None:
     file = tmp_path / "wages.csv"
     wages().assign(disease=["flu", "gout", "none"] * (PEOPLE // 3)).to_csv(file, index=False)
