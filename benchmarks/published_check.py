@@ -45,14 +45,13 @@ class Published:
 def source_table(policy: Policy, clean: pd.DataFrame, written: pd.DataFrame) -> pd.DataFrame:
     """Return the source as the policy's query selects it, as text; None where a value is unknown.
 
-    The query reads amounts as the file has them: where it makes nothing of a clean column, of `written`.
+    What the query makes of a column it makes of the file's cells, which are `written`.
     """
     query = policy["source"].get("query")
     if query is None:
         return clean
-    found = _selected(query, clean)
-    empty = [name for name in found if found[name].isna().all()]
-    return found.assign(**dict(_selected(query, written)[empty])) if empty else found
+    made = [name for name in clean if f' AS "{name}"' in query]
+    return _selected(query, clean).assign(**dict(_selected(query, written)[made]))
 
 
 def _selected(query: str, table: pd.DataFrame) -> pd.DataFrame:

@@ -223,7 +223,7 @@ class, in people. The columns *draft* and *runs* are CPU seconds of these comman
 *register* has no key, and nearly all of its rows come again: the draft says that a second release would tell
 who came and who left, and is not to be accepted. It is run all the same, and blocked. Of *students*, 40% are
 others each time. By the third period too few newcomers have the values that signatures lack, so that more of
-those who stay are left out than the draft allows, whose limit two periods gave."""
+those who stay are left out: a draft has more room for that where many leave."""
 
 
 def main(arguments: Sequence[str] | None = None) -> str:
