@@ -9,18 +9,23 @@ from collections.abc import Sequence
 from decimal import Decimal
 from math import sqrt
 
-# Greek and Cyrillic letters that look like Latin ones as capitals, casefolded, and these.
+# Greek and Cyrillic letters that look like Latin ones as capitals, casefolded, and Latin letters beside which
+# no accent stands that could be taken away; and what they count as.
 _LOOK_ALIKES = str.maketrans(
     "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
-    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455",
-    "abezhikmnoptyxabekmhopctyxijs",
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455"
+    "\u0142\u00f8\u0111",
+    "abezhikmnoptyxabekmhopctyxijslod",
 )
 _ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")
 _LONG = 8  # letters and digits, from which on marks between groups of them are left out before zeros are
 _OF_A_YEAR = re.compile(r"(19|20)\d\d\W+\d+|\d+\W+(19|20)\d\d")
+_ACCENT = re.compile("[\u0300-\u036f]")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}([,.]\d{3})+")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\W_]+(?=\d)")
 _WHOLE = re.compile(r"[+-]?\d+(\.0*|,00?)")
 _PLACES = re.compile(r"[+-]?\d+\.\d*[1-9]0+")
-_POWER = re.compile(r"[+-]?(?P<whole>\d+)([.,](?P<places>\d+)e\+?|e\+)(?P<power>\d{1,2})")
+_POWER = re.compile(r"[+-]?(?P<whole>\d+)([.,](?P<places>\d+)e\+?|e\+|e(?=[1-9]$))(?P<power>\d{1,2})")
 
 _HELD_DIGITS = 15  # of a number, by spreadsheets; the last one may be rounded
 _SEVERAL = 5  # of honest numbers with more digits, hardly all end in a zero
@@ -31,15 +36,16 @@ _DEVIATIONS = 6  # standard ones
 def canonical_key(key: str) -> str:
     """Return `key` without what changes as it passes through other programs.
 
-    That is case, white space, punctuation, invisible characters, forms of one character (Unicode, NFKC) and
-    of digits, letters of other scripts that look like Latin ones, zeros in front of a number and behind its
-    point, and a power of ten (`1.2E+05`). Keys of different people may become one text: it tells whether to
-    ask, never who somebody is. O(length).
+    That is case, white space, punctuation, invisible characters, accents, forms of one character (Unicode)
+    and of digits, letters of other scripts that look like Latin ones, zeros in front of a number and behind
+    its point, and a power of ten (`1.2E+05`). Keys of different people may become one text: it tells whether
+    to ask, never who somebody is. O(length).
     """
     if key.isascii() and key.isdigit() and key[0] != "0":
         return key
-    text = "".join(unicodedata.normalize("NFKC", key).casefold().translate(_LOOK_ALIKES).split())
-    text = "".join(one for one in text if unicodedata.category(one) != "Cf").strip("'\"`")
+    text = unicodedata.normalize("NFKC", key).casefold()
+    text = _ACCENT.sub("", unicodedata.normalize("NFKD", text)).translate(_LOOK_ALIKES)
+    text = "".join(one for one in "".join(text.split()) if unicodedata.category(one) != "Cf").strip("'\"`")
     text = "".join(str(unicodedata.decimal(one, one)) for one in text)
     if _POWER.fullmatch(text):
         text = format(Decimal(text.replace(",", ".")), "f")
@@ -48,9 +54,10 @@ def canonical_key(key: str) -> str:
     if _PLACES.fullmatch(text):
         text = text.rstrip("0")
     bare = "".join(one for one in text if one.isalnum())
-    # 1-01 and 10-1 are different people of short keys, and 2013-00033 is written 2013-33.
-    if len(bare) < _LONG or _OF_A_YEAR.fullmatch(text):
-        bare = "".join(one for one in _ZEROS.sub("", text) if one.isalnum())
+    # 1-11 and 11-1 are different people of short keys, and 2013-00033 is written 2013-33.
+    if (len(bare) < _LONG and not _THOUSANDS.fullmatch(text)) or _OF_A_YEAR.fullmatch(text):
+        parts = _BETWEEN_DIGITS.split(_ZEROS.sub("", text))
+        return "-".join("".join(one for one in part if one.isalnum()) for part in parts) or key
     return _ZEROS.sub("", bare) or key
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from policy.load import policy_digest, policy_document
 from policy.model import ReleasePolicy
+from policy.text import number_of
 from policy.unlimited import unlimited
 from release_store.canonical import utc_now
 from release_store.person_key import person_key
@@ -18,9 +19,12 @@ from release_store.sealed import sealed_file
 from release_store.store import ReleaseStore
 from release_store.summary import DOUBTS, Revision, Summary
 from services.pipeline import PublishableRows
+from tasks.history.persons import known_twice
 from tasks.staging.people import class_numbers, people_and_records, row_units, with_values
 from tasks.staging.stage import stage
 from tasks.types import Candidate, Recoded, SourceTable
+
+TWICE = "{} another key in another form (zeros, case, blanks, `.0`): somebody may count twice"
 
 
 def stage_candidate(
@@ -44,6 +48,8 @@ def stage_candidate(
     )
     people = people_of_rows(made, candidate, person_key(store.root))
     doubts = [one.kept for one in source.doubts] + [" ".join(one) for one in unlimited(policy)]
+    if twice := 0 if people is None or policy.gates.person.other_forms == "accept" else known_twice(people):
+        doubts.append(TWICE.format(number_of(twice, "key is", "keys are")))
     now = utc_now()
     record = CandidateRecord(
         candidate_id=candidate_id,

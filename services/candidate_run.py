@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +26,8 @@ from services.revision import same_as_withdrawn
 from services.runtime import Runtime, Stage
 from services.source import read_source
 from services.trust import trusted_in
+from tasks.history.following import follows_people
+from tasks.history.persons import KEYS_CHANGED, few_followed, joinable
 from tasks.intake.source import Given
 from tasks.risk.advice import advise
 from tasks.risk.attacks.control import read_control
@@ -87,6 +90,14 @@ class CandidateRun:
             CONTROL, lambda _: read_control(self.policy, source, self.period, base, self.trusted)
         )
 
+    def _tell_who_is_followed(self, people: PersonHashes | None) -> None:
+        """Warn where few of the last release's people are in the candidate: their keys may have changed."""
+        if people is None or not follows_people(self.policy) or self.policy.population == "independent":
+            return
+        if said := few_followed(people, joinable(people.fingerprint, self.earlier_people)):
+            where = f"column '{self.policy.roles.key}'"
+            print(f"releasegate: warning: {where}: {said}. {KEYS_CHANGED}", file=sys.stderr, flush=True)
+
     def assess_and_publish(
         self,
         table: PreparedTable,
@@ -118,6 +129,7 @@ class CandidateRun:
                 ),
             )
         self.runtime.show_gates(self.policy.series, name, found.report.results)
+        self._tell_who_is_followed(candidate.people)
         self.write_report(name)
         outcome = self._outcome(candidate, found, notes)
         record = store.candidate(name)

@@ -17,9 +17,6 @@ from tasks.intake.cell_table import TABLE, Cells
 from tasks.sql import identifier
 
 OTHER_FORM = "another form (zeros, case, blanks, `.0`, cut digits)"
-MOST = 0.9  # of the first release's people; where fewer are in the second one, keys may have changed
-OF_BEFORE = 0.8  # of the least share that was followed from release to release before; likewise
-_CHANGED = "Check that keys did not change; gates.person.followed sets the least share."
 _OTHERS = "Set population: overlapping, or correct the table."
 _HINT = "Write keys as before, or set gates.person.other_forms: accept if they are different people."
 
@@ -52,30 +49,28 @@ def _beside_earlier(
     if not (root / DATABASE).exists() or (key := person_key(root)) is None:
         return
     from release_store.store import ReleaseStore  # and what follows: both take long to import
-    from tasks.history.persons import joinable, known_by_another_key, shares_followed
+    from tasks.history.persons import (
+        KEYS_CHANGED,
+        few_followed,
+        joinable,
+        known_by_another_key,
+        shares_followed,
+    )
 
     own = hashed_people(key, column, ((one, 0) for one in keys))
     earlier = joinable(own.fingerprint, ReleaseStore.open(root).earlier_people(policy.series))
     if (known := known_by_another_key(own, earlier)) > 0:
         people = number_of(known, "new person has", "new people have")
         yield f"{people} the key of somebody in an earlier release in {OTHER_FORM}", _HINT
-    shares = shares_followed([*(one for one in earlier if one is not None), own])
-    if not shares:
-        return
-    *before, share = shares
-    least = OF_BEFORE * min(before) if before else MOST
+    last = [one for one in earlier[-1:] if one is not None]
     if policy.population == "independent":
-        if share > 0:
+        if share := min(shares_followed([*last, own]), default=0.0):
             yield (
                 f"{share:.0%} of the people of the last release are in it, and `population` is independent",
                 _OTHERS,
             )
-    elif share < least:
-        often = f" ({min(before):.0%} at least before)" if before else ""
-        yield (
-            f"only {share:.0%} of the people of the last release are in it{often}: the others count as gone",
-            _CHANGED,
-        )
+    elif said := few_followed(own, earlier):
+        yield said, KEYS_CHANGED
 
 
 def repeated_findings(cells: Cells) -> list[Finding]:

@@ -27,7 +27,7 @@ IDENTIFIER_WORDS = _set(
     "name surname forename firstname lastname fullname email mail phone telephone mobile fax ssn nino "
     "passport street address addr iban licence license username login url ip plate"
 )
-PERSON_WORDS = _set("id key uuid guid identifier person patient subject")
+PERSON_WORDS = _set("id key uuid guid identifier person patient subject pid mrn dossier matricule")
 KEY_WORDS = PERSON_WORDS | _set("number num no nr nbr code record")
 MONEY_WORDS = _set(
     "income salary wage wages earnings pay cost costs expense expenses charge charges debt balance credit"

@@ -21,6 +21,9 @@ from tasks.history.intersection import Allowed, History
 from tasks.types import BoolArray, IntArray
 
 NOWHERE = -1
+MOST_OF_FIRST = 0.9  # of the first release's people; where fewer are in the second one, keys may have changed
+KEYS_CHANGED = "Check that keys did not change; gates.person.followed sets the least share."
+OF_LEAST_BEFORE = 0.8  # of the least share that was followed from release to release before; likewise
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,21 @@ def shares_followed(releases: Sequence[PersonHashes]) -> list[float]:
     """Return for each release but the first which share of the one before it is in it. O(people)."""
     people = [set(one.hashes) for one in releases]
     return [len(before & now) / len(before) if before else 1.0 for before, now in pairwise(people)]
+
+
+def few_followed(own: PersonHashes, earlier: Sequence[PersonHashes | None]) -> str:
+    """Say that few of the last release's people are in the candidate; nothing where as many as before are."""
+    shares = shares_followed([*(one for one in earlier if one is not None), own])
+    *before, share = shares or [1.0]
+    if share >= (OF_LEAST_BEFORE * min(before) if before else MOST_OF_FIRST):
+        return ""
+    often = f" ({min(before):.0%} at least before)" if before else ""
+    return f"only {share:.0%} of the people of the last release are in it{often}: the others count as gone"
+
+
+def known_twice(own: PersonHashes) -> int:
+    """Count the people whose key is somebody else's of the same release in another form."""
+    return len(set(own.hashes)) - len({form or key for key, form in _with_forms(own)})
 
 
 def all_followed(

@@ -40,6 +40,7 @@ _WHOLE = {
     "postcode": "postleitzahl",
     "region": "bundesland kanton landkreis departement provincia provincie wojewodztwo",
     "diagnosis": "befund",
+    "outcome": "ergebnis kundigung kuendigung resultat resultado risultato resultaat",
     "illness": "sick sickness health sante salud halsa",
     "disability": "gdb",
     "addiction": "sucht",

@@ -50,3 +50,23 @@ def test_a_policy_that_limits_nothing_and_a_key_of_nobody_are_agreed_to(desk: De
     assert summary.doubts == ("the key may be no person's",)
     assert summary.required_approvals
     assert summary.required_approvals.needed == 1
+
+
+@pytest.mark.enemy("data supplier", "publishes a person")
+def test_one_person_under_two_forms_of_a_key_is_agreed_to(desk: Desk, capsys: Capture) -> None:
+    keys = [f"{i // 2:05}" if i % 2 or i >= 60 else f"{i // 2}" for i in range(400)]
+    keys[60:] = [f"{i:05}" for i in range(60, 400)]
+    table = desk.table(person=keys)
+    assert desk.run(desk.policy(), table) == 5
+    said = "in doubt: 30 keys are another key in another form (zeros, case, blanks, `.0`): somebody may count"
+    assert f"{C1} awaits 1 approval: {said}" in capsys.readouterr().out
+    assert desk.run(desk.policy(gates={"person": {"other_forms": "accept"}}), table) == 0
+
+
+def test_a_run_tells_that_fewer_people_than_before_are_followed(desk: Desk, capsys: Capture) -> None:
+    assert desk.run(desk.policy(), desk.table(), "2026Q1") == 0
+    assert "people of the last release" not in capsys.readouterr().err
+    changed = [f"p{i:05}" if i % 3 else f"x-p{i:05}" for i in range(400)]
+    desk.run(desk.policy(), desk.table(person=changed), "2026Q2")
+    said = "releasegate: warning: column 'person': only 66% of the people of the last release are in it"
+    assert said in capsys.readouterr().err

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from release_store.person_key import hashed_people
 from release_store.records import PersonHashes, Verdict
-from tasks.history.persons import known_by_another_key, shares_followed
+from tasks.history.persons import few_followed, known_by_another_key, known_twice, shares_followed
 from tests.support.small import small_policy
 from tests.unit.tasks.test_persons import AGE, BY_PERSON, ILLNESS, Told, told
 
@@ -124,3 +124,27 @@ def test_half_of_a_register_does_not_become_strangers(tmp_path: Path) -> None:
 def test_shares_are_of_the_people_before() -> None:
     releases = [PersonHashes("f", tuple(names)) for names in ("abcd", "ab", "ab", "", "x")]
     assert shares_followed(releases) == [0.5, 1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("releases", "said"),
+    [
+        (("abcdefghij",), ""),
+        (("abcdefghij", "abcdefghix"), ""),
+        (("abcdefghij", "abcdefghxy"), "only 80% of the people of the last release are in it: the others"),
+        (("abcd", "abxy", "abyz"), ""),
+        (
+            ("abcd", "abcx", "abyz"),
+            "only 50% of the people of the last release are in it (75% at least before)",
+        ),
+    ],
+)
+def test_fewer_people_than_before_are_told(releases: tuple[str, ...], said: str) -> None:
+    *earlier, own = [PersonHashes("f", tuple(names)) for names in releases]
+    assert few_followed(own, earlier).startswith(said)
+    assert bool(few_followed(own, [None, *earlier])) == bool(said)
+
+
+def test_somebody_with_two_forms_of_a_key_counts_twice() -> None:
+    assert known_twice(people(["00417", "417", "a-1", "A 1", "b"])) == 2
+    assert known_twice(people(["1-11", "11-1", "00417"])) == 0
