@@ -27,7 +27,11 @@ class Rounding:
         """Return the SQL of a number that is rounded so."""
         found = f"round(({number}) / {self.step:.0f}) * {self.step:.0f}"
         if self.ends is not None:
-            found = f"least(greatest({found}, {self.ends[0]:.0f}), {self.ends[1]:.0f})"
+            low, high = self.ends
+            # least() and greatest() pass over what is missing.
+            found = (
+                f"CASE WHEN ({number}) IS NOT NULL THEN least(greatest({found}, {low:.0f}), {high:.0f}) END"
+            )
         return f"CAST({found} AS BIGINT)"
 
     @property

@@ -107,4 +107,6 @@ def test_rare_numbers_at_both_ends_are_in_the_last_band() -> None:
         found = bands(con, "x")
         assert found == Rounding(200.0, (0.0, 1000.0))
         read = con.execute(f"SELECT DISTINCT {found.sql('x')} FROM cells ORDER BY ALL").fetchall()
+        missing = con.execute(f"SELECT {found.sql('CAST(NULL AS DOUBLE)')}").fetchall()
     assert [value for (value,) in read] == [0, 200, 400, 600, 800, 1000]
+    assert missing == [(None,)]
