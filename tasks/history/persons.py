@@ -22,8 +22,8 @@ from tasks.types import BoolArray, IntArray
 
 NOWHERE = -1
 MOST_OF_FIRST = 0.9  # of the first release's people; where fewer are in the second one, keys may have changed
-KEYS_CHANGED = "Check that keys did not change; gates.person.followed sets the least share."
 OF_LEAST_BEFORE = 0.8  # of the least share that was followed from release to release before; likewise
+KEYS_CHANGED = "Check that keys did not change; gates.person.followed sets the least share."
 
 
 @dataclass(frozen=True)
