@@ -6,6 +6,8 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 # The longest files are divided: whoever is done takes tests from the other.
 DIVIDED := -n auto --maxprocesses 4 --dist worksteal
+# Nine thousand tests are compiled once, not by each process of each target; so are our modules for each command.
+unexport PYTHONDONTWRITEBYTECODE
 FAST := not (integration or prefect or faults or browser or e2e or nightly) or smoke
 
 .PHONY: demo test coverage test-integration test-prefect test-faults test-browser test-e2e test-base test-nightly test-all lint lock clean

@@ -156,15 +156,15 @@ def keep_head(con: Connection, root: Path, before: tuple[int, str]) -> Callable[
     except UsageError:
         return lambda: None
     store_id = queries.store_info(con, "store_id")
-    found = checkpoint_status(con, root, keys.public_hex(key))
-    if not found.kept and was_kept(con, root):
+    kept = _kept(con, root, store_id, keys.public_hex(key))
+    if not kept and not checkpoint_status(con, root, keys.public_hex(key)).kept and was_kept(con, root):
         audit.append(con, "releasegate", LOST, store_id)
     at = iso(utc_now())
     old, new = (
         keys.sign_checkpoint(key, store_id=store_id, size=size, head=head, at=at, of=store_id)
         for size, head in (before, audit.log_head(con))
     )
-    of_releases, place = _of_releases(found.kept, store_id), kept_file(root, store_id)
+    of_releases, place = _of_releases(kept, store_id), kept_file(root, store_id)
     keep(place, [*of_releases, old, new])  # those of releases are perhaps not yet beside them
     return lambda: keep(place, [*of_releases, new])
 
@@ -203,6 +203,19 @@ def _sealed_since(con: Connection) -> int | None:
         return 1
     sealed = con.execute("SELECT min(number) FROM event WHERE action = ?", [SEAL]).fetchone()
     return int(sealed[0]) if sealed and sealed[0] is not None else None
+
+
+def _kept(con: Connection, root: Path, store_id: str, public_key: str | None) -> list[Checkpoint]:
+    """Return what is kept beside the key. Raises VerificationFailed if that is not of this store and key."""
+    place = kept_file(root, store_id)
+    kept = read_kept(place)
+    if not all(_is_of(one, store_id, public_key) for one in kept):
+        raise VerificationFailed(
+            "is not a checkpoint that this store's key signed",
+            where=str(place),
+            hint="Restore it from a copy.",
+        )
+    return _confirmed(con, kept, store_id)
 
 
 def _confirmed(con: Connection, kept: Sequence[Checkpoint], store_id: str) -> list[Checkpoint]:
@@ -274,9 +287,8 @@ def note_due(found: dict[str, Due], number: int, action: str, name: str) -> None
     found[next(of for of in names if of not in found)] = Due(number, action, name)
 
 
-def checkpoint_files(root: Path, releases: Sequence[Release], due: Mapping[str, Due]) -> dict[Path, int]:
-    """Return the checkpoints that these releases must have, with the event that each follows."""
-    series = {release.release_id: release.series for release in releases}
+def checkpoint_files(root: Path, series: Mapping[str, str], due: Mapping[str, Due]) -> dict[Path, int]:
+    """Return the checkpoints that releases of these `series` must have, with the event that each follows."""
     return {
         checkpoint_file(root, series[one.release], of): one.number
         for of, one in due.items()
@@ -290,22 +302,16 @@ def checkpoint_status(con: Connection, root: Path, public_key: str | None) -> Ch
     Raises VerificationFailed if what is kept beside the key is not a checkpoint of this store and key.
     """
     store_id = queries.store_info(con, "store_id")
-    place = kept_file(root, store_id)
-    kept = read_kept(place)
-    if not all(_is_of(one, store_id, public_key) for one in kept):
-        raise VerificationFailed(
-            "is not a checkpoint that this store's key signed",
-            where=str(place),
-            hint="Restore it from a copy.",
-        )
-    kept = _confirmed(con, kept, store_id)
-    wanted = checkpoint_files(root, queries.releases(con), expected_checkpoints(con))
+    kept = _kept(con, root, store_id, public_key)
+    wanted = checkpoint_files(root, queries.series_by_release(con), expected_checkpoints(con))
     of_release = _newest(root, wanted, _of_releases(kept, store_id), store_id, public_key)
     found = CheckpointStatus(
         kept, max([*kept, *([of_release] if of_release else [])], key=_size, default=None)
     )
     if found.newest is None and not wanted and always_kept(con) and _is_own_key(root, public_key):
-        raise VerificationFailed("is missing; it held the newest checkpoint", where=str(place), hint=_HINT)
+        raise VerificationFailed(
+            "is missing; it held the newest checkpoint", where=str(kept_file(root, store_id)), hint=_HINT
+        )
     signed_size = _size(of_release)
     waiting = {one.get("of"): one for one in kept}
     for path, number in wanted.items():

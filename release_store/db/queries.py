@@ -338,6 +338,11 @@ def releases(con: Connection, series: str | None = None) -> list[Release]:
     return _releases(con, rows)
 
 
+def series_by_release(con: Connection) -> dict[str, str]:
+    """Return the series of each release, by its id."""
+    return dict(con.execute("SELECT release_id, series FROM release").fetchall())
+
+
 def last_release_of(con: Connection, series: str, period: str) -> Release | None:
     """Return the last release of one period, however it was spelt, in whatever state, if there is one."""
     found = con.execute(
@@ -402,6 +407,8 @@ def _links(con: Connection, series: str) -> list[list[str]]:
 
 def _releases(con: Connection, rows: Iterable[tuple[Any, ...]]) -> list[Release]:
     rows = list(rows)
+    if not rows:
+        return []
     files: dict[str, dict[str, str]] = {row[0]: {} for row in rows}
     for release_id, name, digest in con.execute(
         "SELECT release_id, name, sha256 FROM release_file "

@@ -98,7 +98,8 @@ def announcements_missing(store: ReleaseStore, series: str) -> list[Path]:
     """
     releases = store.releases(series)
     with connect(store.root) as con:
-        own = checkpoint_files(store.root, releases, expected_checkpoints(con))
+        due = expected_checkpoints(con)
+    own = checkpoint_files(store.root, {one.release_id: one.series for one in releases}, due)
     missing: list[Path] = []
     if not all(map(os.path.lexists, own)):
         with connect(store.root) as con:

@@ -26,7 +26,7 @@ MISSING = "is missing"
 
 def check_checkpoints(view: VerificationContext, releases: list[Release]) -> list[Finding]:
     """Every checkpoint holds for the log as it is, and is the one of the release that it lies beside."""
-    wanted = checkpoint_files(view.root, releases, view.log.announced)
+    wanted = checkpoint_files(view.root, {one.release_id: one.series for one in releases}, view.log.announced)
     findings = []
     newest = 0
     seen: dict[str, Path] = {}

@@ -64,7 +64,8 @@ def _public(view: VerificationContext, releases: list[Release]) -> Iterator[Find
     top = view.root / "releases"
     known = {release.release_id for release in releases if release.state is not ReleaseState.WITHDRAWN}
     gone = {release.release_id for release in releases} - known
-    checkpoints = set(checkpoint_files(view.root, releases, view.log.announced))
+    series = {release.release_id: release.series for release in releases}
+    checkpoints = set(checkpoint_files(view.root, series, view.log.announced))
     all_series = {record.series for record in queries.candidates(view.con)}
     for entry in _entries(top):
         if entry.name == CATALOG or (entry.name in all_series and view.series not in (None, entry.name)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,9 @@ from tests.support.front_desk import Desk
 from tests.support.plain_prefect import plain_prefect
 from tests.support.store.hand_made import approved, publish_one
 from tests.support.timeouts import HANG_TIMEOUT
+
+Build = Callable[[ReleaseStore], object]
+BuiltOnce = Callable[[Path, Build], ReleaseStore]
 
 
 @pytest.fixture(scope="session")
@@ -99,3 +102,31 @@ def two(two_releases_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
     shutil.copytree(two_releases_folder, tmp_path / "two", symlinks=True)
     return ReleaseStore.open(tmp_path / "two" / "store")
+
+
+@pytest.fixture(scope="session")
+def built_folders() -> dict[tuple[Path, Build], Path]:
+    """Folders that `built_once` made, by the folder that each began as and what was done in it."""
+    return {}
+
+
+@pytest.fixture
+def built_once(
+    built_folders: dict[tuple[Path, Build], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> BuiltOnce:
+    """Return a copy, in `tmp_path/built`, of a store to which something was done once."""
+    monkeypatch.delenv(keys.KEY_VARIABLE, raising=False)
+
+    def copy_of(folder: Path, build: Build) -> ReleaseStore:
+        if (folder, build) not in built_folders:
+            made = tmp_path_factory.mktemp("built") / "folder"
+            shutil.copytree(folder, made, symlinks=True)
+            build(ReleaseStore.open(made / "store"))
+            built_folders[folder, build] = made
+        shutil.copytree(built_folders[folder, build], tmp_path / "built", symlinks=True)
+        return ReleaseStore.open(tmp_path / "built" / "store")
+
+    return copy_of

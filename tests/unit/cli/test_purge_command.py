@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from release_store.protocol.names import PURGED
+from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults.small_work import assessed, published
 from tests.support.at_work import decide, withdraw
 from tests.support.front_desk import Desk
+from tests.support.stores import BuiltOnce
 
 Capture = pytest.CaptureFixture[str]
 RELEASE, REJECTED = "clinic-2024-r1", "ward-2025-c1"
@@ -20,20 +21,15 @@ WHY = ("--by", "eve", "--reason", "kept for long enough")
 
 
 @pytest.fixture
-def ended(fresh_store: Path, tmp_path: Path) -> Desk:
+def ended(fresh_store: Path, built_once: BuiltOnce) -> Desk:
     """A store with a withdrawn release and a rejected candidate."""
-    shutil.copytree(fresh_store, tmp_path / "folder")
-    made = Desk(tmp_path / "folder")
-    published(made.store, assessed(made.store, "clinic", "2024").candidate_id)
-    withdraw(made.store, RELEASE, by="bob", reason="a wrong column")
-    decide(
-        made.store,
-        assessed(made.store, "ward", "2025", approvers=1).candidate_id,
-        "reject",
-        by="bob",
-        reason="no",
-    )
-    return made
+    return Desk(built_once(fresh_store, end).root.parent)
+
+
+def end(store: ReleaseStore) -> None:
+    published(store, assessed(store, "clinic", "2024").candidate_id)
+    withdraw(store, RELEASE, by="bob", reason="a wrong column")
+    decide(store, assessed(store, "ward", "2025", approvers=1).candidate_id, "reject", by="bob", reason="no")
 
 
 def test_a_dry_run_lists_what_would_go_and_changes_nothing(ended: Desk, capsys: Capture) -> None:

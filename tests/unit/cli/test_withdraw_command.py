@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from release_store.records import ReleaseState
+from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.faults.small_work import assessed, published
 from tests.support.front_desk import Desk
+from tests.support.stores import BuiltOnce
 
 Capture = pytest.CaptureFixture[str]
 RELEASE = "clinic-2024-r1"
@@ -19,12 +20,13 @@ WHY = ("--by", "eve", "--reason", "a wrong column")
 
 
 @pytest.fixture
-def public(fresh_store: Path, tmp_path: Path) -> Desk:
+def public(fresh_store: Path, built_once: BuiltOnce) -> Desk:
     """A store with one release."""
-    shutil.copytree(fresh_store, tmp_path / "folder")
-    made = Desk(tmp_path / "folder")
-    published(made.store, assessed(made.store, "clinic", "2024").candidate_id)
-    return made
+    return Desk(built_once(fresh_store, publish_2024).root.parent)
+
+
+def publish_2024(store: ReleaseStore) -> None:
+    published(store, assessed(store, "clinic", "2024").candidate_id)
 
 
 def test_it_names_the_tombstone_and_where_the_files_are_kept(public: Desk, capsys: Capture) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -31,6 +32,7 @@ from release_store.verification.verify import notes, verify
 from tests.support.at_work import agreed, key_of, member, write_people
 from tests.support.store.bundles import Told, forged, put_together, taken_apart
 from tests.support.store.hand_made import K_FAILS, K_PASSES, approved, awaiting, publish_one, stage, word
+from tests.support.stores import BuiltOnce
 
 K_UNKNOWN = replace(K_FAILS, verdict=Verdict.UNKNOWN)
 
@@ -525,12 +527,15 @@ def test_verify_finds_a_blocked_candidate_that_was_let_out_without_two_proofs(st
 
 
 @pytest.fixture
-def decided(store: ReleaseStore) -> ReleaseStore:
+def decided(fresh_store: Path, built_once: BuiltOnce) -> ReleaseStore:
     """A store with one release that bob approved; the triggers that keep its events are gone."""
+    return built_once(fresh_store, approve_one)
+
+
+def approve_one(store: ReleaseStore) -> None:
     record = awaiting(store)
     agreed(store, word(record), 1)
     publish_one(store, record.candidate_id)
-    return store
 
 
 def proof_of(other: str) -> Callable[[dict[str, Any]], None]:

@@ -26,14 +26,19 @@ from release_store.verification.verify import verify
 from services.rejudge import check_may_be_judged_again
 from tests.support.at_work import agreed, key_of, member, purge, withdraw, write_people
 from tests.support.store.hand_made import K_FAILS, approved, awaiting, publish_one, stage, word
+from tests.support.stores import BuiltOnce
 
 NAME = "clinic-2025-r1"
 LEFT = "its rows were purged, and are still there; the next run, or `releasegate doctor`, removes them"
 
 
 @pytest.fixture
-def ended(two: ReleaseStore) -> ReleaseStore:
+def ended(two_releases_folder: Path, built_once: BuiltOnce) -> ReleaseStore:
     """A store with a published, a withdrawn, a rejected, a stale, a blocked and two waiting candidates."""
+    return built_once(two_releases_folder, end)
+
+
+def end(two: ReleaseStore) -> None:
     rejected = awaiting(two, period="2026")
     agreed(two, word(rejected, decision="reject"), 1)
     stale = awaiting(two, period="2027", people=PersonHashes("key", ("a" * 64,), (0,)))
@@ -43,7 +48,6 @@ def ended(two: ReleaseStore) -> ReleaseStore:
     withdraw(two, NAME, by="eve", reason="a column was not to be public")
     awaiting(two, period="2029")
     awaiting(two, period="2025", series="ward")
-    return two
 
 
 def rows(store: ReleaseStore) -> list[str]:

@@ -24,16 +24,20 @@ from services.observability.notice_kinds import notice_of
 from services.rejudge import check_may_be_judged_again
 from tests.support.at_work import agreed, key_of, member, purge, restore, withdraw, write_people
 from tests.support.store.hand_made import K_FAILS, approved, awaiting, publish_one, stage, word
+from tests.support.stores import BuiltOnce
 
 NAME = "clinic-2025-r1"
 WHY = "it was withdrawn by mistake"
 
 
 @pytest.fixture
-def one_withdrawn(two: ReleaseStore) -> ReleaseStore:
+def one_withdrawn(two_releases_folder: Path, built_once: BuiltOnce) -> ReleaseStore:
     """A store of two releases, the second withdrawn."""
+    return built_once(two_releases_folder, take_down)
+
+
+def take_down(two: ReleaseStore) -> None:
     withdraw(two, NAME, by="eve", reason="a column was not to be public")
-    return two
 
 
 def put_back(store: ReleaseStore, by: str = "eve") -> Release:

@@ -15,16 +15,20 @@ from release_store.store import ReleaseStore
 from release_store.verification.verify import verify
 from tests.support.at_work import agreed, withdraw
 from tests.support.store.hand_made import approved, awaiting, publish_one, word
+from tests.support.stores import BuiltOnce
 
 TOMBSTONE = "releases/clinic/clinic-2024-r1.superseded.json"
 
 
 @pytest.fixture
-def revised(store: ReleaseStore) -> ReleaseStore:
+def revised(fresh_store: Path, built_once: BuiltOnce) -> ReleaseStore:
     """A store whose release of 2024 was superseded by a second one."""
+    return built_once(fresh_store, revise)
+
+
+def revise(store: ReleaseStore) -> None:
     publish_one(store, approved(store))
     publish_one(store, approved(store, content="other\n", made_by="eve"))
-    return store
 
 
 def test_the_first_is_superseded_with_a_name_and_a_reason(revised: ReleaseStore) -> None:

@@ -13,16 +13,20 @@ from release_store.evidence.findings import Report
 from release_store.store import ReleaseStore
 from tests.support.at_work import restore, withdraw
 from tests.support.store.bundles import forged, put_together, taken_apart
+from tests.support.stores import BuiltOnce
 
 NAME = "clinic-2025-r1"
 ROWS = "release/data.csv"
 
 
 @pytest.fixture
-def taken_down(two: ReleaseStore) -> ReleaseStore:
+def taken_down(two_releases_folder: Path, built_once: BuiltOnce) -> ReleaseStore:
     """A store whose last release was withdrawn."""
+    return built_once(two_releases_folder, take_down)
+
+
+def take_down(two: ReleaseStore) -> None:
     withdraw(two, NAME, by="eve", reason="a column was not to be public")
-    return two
 
 
 def judged(store: ReleaseStore, bundle: Path) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,17 +15,21 @@ from services.revision import resolve_revision, same_as_withdrawn
 from tests.support.at_work import purge, restore, withdraw
 from tests.support.small import small_policy
 from tests.support.store.hand_made import approved, publish_one, stage
+from tests.support.stores import BuiltOnce
 
 NAME = "clinic-2024-r1"
 OTHER_INPUT = {"input_digest": sha256_hex(b"another input")}
 
 
 @pytest.fixture
-def withdrawn(store: ReleaseStore) -> ReleaseStore:
+def withdrawn(fresh_store: Path, built_once: BuiltOnce) -> ReleaseStore:
     """A store of one release, which is withdrawn."""
+    return built_once(fresh_store, withdraw_one)
+
+
+def withdraw_one(store: ReleaseStore) -> None:
     publish_one(store, approved(store))
     withdraw(store, NAME, by="eve", reason="by mistake")
-    return store
 
 
 def test_the_same_rows_of_another_input_are_the_same(withdrawn: ReleaseStore) -> None:
