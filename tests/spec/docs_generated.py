@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -164,6 +165,7 @@ def _value(value: object) -> str:
     return str(value)
 
 
+@cache
 def parts() -> dict[str, str]:
     """Return every generated part by the name in its marker."""
     from release_store.states import CANDIDATE_TRANSITIONS, RELEASE_TRANSITIONS

@@ -40,6 +40,7 @@ from tests.support.store.hand_made import (
     stage,
     word,
 )
+from tests.support.stores import BuiltOnce
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 
@@ -282,6 +283,12 @@ def test_a_publication_that_fails_forgets_them(store: ReleaseStore, monkeypatch:
 HASH = "0" * 64
 
 
+def publish_two_of_ann_and_bob(store: ReleaseStore) -> None:
+    publish_one(store, approved(store, people=people("ann", "bob")))
+    publish_one(store, approved(store, period="2025"))
+    assert verify(store) == []
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -302,10 +309,10 @@ HASH = "0" * 64
         "UPDATE person_values SET candidate_id = 'clinic-2025-c1'",
     ],
 )
-def test_a_change_to_those_of_a_release_is_found(store: ReleaseStore, statement: str) -> None:
-    publish_one(store, approved(store, people=people("ann", "bob")))
-    publish_one(store, approved(store, period="2025"))
-    assert verify(store) == []
+def test_a_change_to_those_of_a_release_is_found(
+    fresh_store: Path, built_once: BuiltOnce, statement: str
+) -> None:
+    store = built_once(fresh_store, publish_two_of_ann_and_bob)
     change(store, statement)
     findings = {finding.where: finding.what for finding in verify(store)}
     assert findings["clinic-2024-r1"] == "its keyed hashes of people differ from the published ones"
