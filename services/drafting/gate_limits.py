@@ -115,6 +115,10 @@ def _apart(trial: Trial | None, gate: str) -> float:
     return max(found, default=0.0) - min(found, default=0.0)
 
 
+CELLS = "  person: {cells: unfollowed} # everybody has a key: people are compared, not cells that overlap"
+KNOWN = "  known: {max: 10, mean: 1} # whose values follow for who knows one person's, such as their own"
+
+
 def _reasons(trial: Trial | None, *, passes: bool, undecided: bool) -> Iterator[str]:
     """Say where the limits come from."""
     if trial is None:
@@ -149,17 +153,17 @@ def stability_of(column: ColumnFacts, change: Change | None) -> str:
 def history_lines(guesses: Sequence[Guess], changes: Mapping[str, Change], *, followed: bool) -> list[str]:
     """Write for what share of people attackers must allow that a stable value changed; nothing for nobody.
 
-    And, where everybody is `followed`, that people are compared.
+    And, where everybody is `followed`, that people are compared, and whom one person's stable values may tell.
     """
-    cells = "  person: {cells: unfollowed} # everybody has a key: people are compared, not cells that overlap"
-    found = [cells] if followed else []
-    sensitive = {guess.column.name: guess.column for guess in guesses if guess.role == "sensitive"}
-    shares = [
-        change.share
-        for name, change in changes.items()
-        if name in sensitive and stability_of(sensitive[name], change) == "stable"
-    ]
-    most = max(shares, default=0.0)
+    stable = {
+        guess.column.name
+        for guess in guesses
+        if guess.role == "sensitive"
+        and stability_of(guess.column, changes.get(guess.column.name)) == "stable"
+    }
+    found = [CELLS] if followed else []
+    found += [KNOWN] if followed and stable else []
+    most = max((change.share for name, change in changes.items() if name in stable), default=0.0)
     if most:
         found.append(f"  worlds: {{changes: {limit_over(most):g}}} # of stable values, measured: {most:.3f}")
     return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -22,11 +23,11 @@ from tasks.history.vacancies import Tuples, bucket_counts
 from tasks.history.worlds import distinct_values
 from tasks.types import BoolArray, FloatArray, IntArray
 
-MOST = 10  # people of numbers that are joined to one signature
+MOST = 10  # people of numbers that are joined to one signature, and of a bucket where values are not rare
 CHUNK = 0.02  # of the newcomers: so many buckets are made of one signature before another is chosen
 PLENTY = 0.3  # a counterpart that is nearer is taken if it is at least this share of the most frequent one
 NEAR, REGION = 60, 1_000  # newcomers who make buckets with one another, at most; and those who are left
-RARE = 0.02  # of a region, at least, who have none of the most frequent values
+RARE = 0.12  # of a region, at least, who have none of the most frequent values, or half the share of all
 NEAREST = 512  # tuples on either side that are looked at where there are very many
 
 
@@ -77,11 +78,11 @@ def seated(
     for number, rows in _shared(given):
         given[rows], tuples = NONE, signatures[number]
         last = _seat_near(given, rows, value, {tuples: len(rows) // len(tuples)}, points, last)
-    known = {*signatures.values()}
+    known, least = {*signatures.values()}, min(RARE, _others(value, attributes, enough) / 2)
     for most in (NEAR, REGION):
         rest = free[given[free, 0] < 0]
-        for near in _regions(rest, value, attributes, enough, points, most):
-            amount = _amounts(near, value, known, attributes, enough, points)
+        for near in _regions(rest, value, attributes, enough, points, most, least):
+            amount = _amounts(near, value, known, attributes, enough, points, least)
             known |= {*amount}
             last = _seat_near(given, near, value, amount, points, last)
     new = np.flatnonzero(given[:, 0] >= first)
@@ -175,26 +176,31 @@ def _regions(
     enough: int,
     points: FloatArray,
     most: int,
+    least: float,
 ) -> list[IntArray]:
     """Divide records in halves where they lie apart, to `most` at most: values differ from place to place.
 
-    No half is made in which hardly anybody has another value of some attribute than the most frequent ones.
+    No half is made in which fewer than `least` of them have another value of some attribute than the most
+    frequent ones.
     """
     if len(rows) <= most:
         return [rows] if len(rows) else []
     axis = int(points[rows].std(axis=0).argmax())
     halves = np.array_split(rows[np.argsort(points[rows, axis], kind="stable")], 2)
-    if not all(_varied(value[half], attributes, enough) for half in halves):
+    if any(_others(value[half], attributes, enough) < least for half in halves):
         return [rows]
     return [
-        part for half in halves for part in _regions(np.sort(half), value, attributes, enough, points, most)
+        part
+        for half in halves
+        for part in _regions(np.sort(half), value, attributes, enough, points, most, least)
     ]
 
 
-def _varied(value: IntArray, attributes: tuple[Attribute, ...], enough: int) -> bool:
+def _others(value: IntArray, attributes: tuple[Attribute, ...], enough: int) -> float:
+    """Return the share who have none of the most frequent values, of the attribute of which it is least."""
     counts = [np.sort(np.bincount(each.value[value]))[::-1] for each in attributes]
     rest = [count[least - 1 :] for count, least in zip(counts, least_values(attributes, enough), strict=True)]
-    return all(int(each.sum()) >= RARE * len(value) for each in rest)
+    return min(int(each.sum()) for each in rest) / max(len(value), 1)
 
 
 def _amounts(
@@ -204,11 +210,17 @@ def _amounts(
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
+    least: float,
 ) -> dict[Tuples, int]:
-    """Return how many buckets the records `free` make of which tuples; `known` signatures are preferred."""
+    """Return how many buckets the records `free` make of which tuples; `known` signatures are preferred.
+
+    None has more people than protect each other where `least` of them have one of the rarer values.
+    """
     left = np.bincount(value[free], minlength=len(attributes[0].value))
     middles = _middles(points[free], value[free], len(left))
-    made = _Buckets(left, attributes, enough, middles, set(known))
+    made = _Buckets(
+        left, attributes, enough, middles, set(known), max(MOST, ceil(1 / max(least, 1 / len(free))))
+    )
     made.make(max(1, round(CHUNK * len(free))))
     return made.amount
 
@@ -291,6 +303,7 @@ class _Buckets:
         enough: int,
         middle: FloatArray,
         known: set[Tuples],
+        most: int,
     ) -> None:
         self.amount: dict[Tuples, int] = {}
         self._left = left
@@ -298,6 +311,7 @@ class _Buckets:
         self._least = least_values(attributes, enough)
         self._middle = middle
         self._known = known
+        self._most = most
 
     def make(self, chunk: int) -> None:
         """Make buckets, the most frequent tuple first; those who are left then join some, one a bucket."""
@@ -359,15 +373,15 @@ class _Buckets:
         return np.where(self._left[others] > used, gain, 0)
 
     def _join(self, one: int) -> None:
-        """Let those who are left of a tuple join buckets, near ones first."""
-        while self._left[one] > 0 and self.amount:
+        """Let those who are left of a tuple join buckets of few people, near ones first."""
+        while self._left[one] > 0 and (open_ := [each for each in self.amount if len(each) < self._most]):
 
             def rank(tuples: Tuples) -> tuple[bool, int, float, Tuples]:
                 distance = ((self._middle[list(tuples)] - self._middle[one]) ** 2).sum(axis=1)
                 unused = tuple(sorted((*tuples, one))) not in self._known
                 return unused, tuples.count(one), float(distance.min()), tuples
 
-            near = min(self.amount, key=rank)
+            near = min(open_, key=rank)
             amount = min(self.amount[near], int(self._left[one]))
             wider = tuple(sorted((*near, one)))
             self.amount[near] -= amount

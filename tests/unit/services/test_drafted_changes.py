@@ -9,10 +9,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from policy.load import parse_policy
 from services.drafting.changes import FEWEST_PEOPLE, Change, changes_of
 from services.drafting.draft import draft
 from services.drafting.facts import ColumnFacts
-from services.drafting.gate_limits import accepted_lines, gate_lines, limit_over, stability_of
+from services.drafting.gate_limits import accepted_lines, gate_lines, history_lines, limit_over, stability_of
 from services.drafting.guesses import Guess
 from services.drafting.limits import method_lines
 from services.drafting.second_release import SecondRelease
@@ -84,6 +85,22 @@ def test_the_draft_tells_how_many_values_changed_and_has_attackers_allow_for_the
     assert "      # Of 600 people in two tables, 20.0% have another value in the later one.\n" in text
     assert "  worlds: {changes: 0.25} # of stable values, measured: 0.200\n" in text
     assert "releasegate run clinic.yaml --period 2025A --input" in text
+    known = parse_policy(text, Path("draft")).gates.known
+    assert known is not None
+    assert (known.max, known.mean) == (10, 1)
+
+
+@pytest.mark.parametrize(
+    ("followed", "changed", "limited"), [(True, 0, True), (True, 90, False), (False, 0, False)]
+)
+def test_whom_one_known_person_tells_is_limited_by_values_that_stay_of_people_who_are_followed(
+    followed: bool, changed: int, limited: bool
+) -> None:
+    column = ColumnFacts("illness", 200, 200, 4, 2, numeric=False, integer=False, low=None, high=None)
+    lines = history_lines(
+        [Guess(column, "sensitive", "")], {"illness": Change(100, changed)}, followed=followed
+    )
+    assert any("known:" in line for line in lines) == limited
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,17 @@ def test_three_buckets_are_joined_only_to_a_signature_of_few_people(each: int, w
     found = seated(value, seat, signatures, (Attribute(np.arange(6)),), 2, points, joins)
     assert bool((found == -1).all()) is wait
     assert len({*joins.signature.values()}) == (3 if wait else 1)
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.3, 10), (0.1, 20), (0.04, 50)])
+def test_a_bucket_has_few_people_unless_hardly_anybody_has_another_value(share: float, most: int) -> None:
+    """Else one person with the rare value would unlock all others of the bucket."""
+    draw = np.random.default_rng(7)
+    points = draw.random((1_200, 2))
+    # The rare value is ever rarer to one side.
+    value = (draw.random(1_200) < 2 * share * points[:, 0]).astype(np.int64)
+    nobody = np.full((1_200, 2), -1)
+    seat = seated(value, nobody, {}, (Attribute(np.arange(2)),), 2, points, Joins())
+    sizes = np.bincount(seat[seat[:, 0] >= 0, 0])
+    assert sizes.max() <= most
+    assert (seat[:, 0] >= 0).mean() > 0.98
