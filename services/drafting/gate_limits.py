@@ -153,7 +153,7 @@ def stability_of(column: ColumnFacts, change: Change | None) -> str:
 def history_lines(guesses: Sequence[Guess], changes: Mapping[str, Change], *, followed: bool) -> list[str]:
     """Write for what share of people attackers must allow that a stable value changed; nothing for nobody.
 
-    And, where everybody is `followed`, that people are compared, and whom one person's stable values may tell.
+    And, where everybody is `followed`, that people are compared, and whom one person's values may tell.
     """
     stable = {
         guess.column.name
