@@ -340,6 +340,11 @@ who are pinned, and people about whom {calls:,} calls of the solver decided noth
 
 {report.table([*HEADER, report.DAY], ordered)}
 
+Rows that pass fewer releases miss the limit of `known`, from some release on. Whoever takes the seat of
+somebody who left has the same value in all worlds that are found, so a seat's people unlock each other, and
+there are the more of them the more people leave. In the survey up to ten people share a bucket, of whom all
+but one may have the same value: that one unlocks the others, and whoever took their seats.
+
 {report.measured_with(command)}
 Each row was measured on its own day.
 """

@@ -89,7 +89,7 @@ def draft(table: Location, *more: Location, options: InputOptions | None = None,
         leaving = 1 - overlap.share if followed and overlap is not None else 0.0
     undecided = not {"sensitive", "quasi-identifier"} <= {guess.role for guess in guesses}
     undecided |= not all(map(are_places, repeated))
-    begun, history = "\n".join(lines), history_lines(guesses, changes, followed=followed)
+    begun, history = "\n".join(lines), history_lines(guesses, changes, followed=followed, leaving=leaving)
     first = _trial(begun, tables[-1], options) if trial and not undecided else None
     beside: dict[str, SecondRelease] = {}
     if first is not None and not first.best.problem and n_last_two <= MOST_ROWS and accepted is not None:

@@ -104,6 +104,16 @@ def test_whom_one_known_person_tells_is_limited_by_values_that_stay_of_people_wh
 
 
 @pytest.mark.parametrize(
+    ("leaving", "limits"),
+    [(0.0, "{max: 10, mean: 1}"), (0.05, "{max: 10, mean: 1}"), (0.2, "{max: 40, mean: 4}")],
+)
+def test_one_known_person_may_tell_more_where_many_leave(leaving: float, limits: str) -> None:
+    column = ColumnFacts("illness", 200, 200, 4, 2, numeric=False, integer=False, low=None, high=None)
+    lines = history_lines([Guess(column, "sensitive", "")], {}, followed=True, leaving=leaving)
+    assert any(line.startswith(f"  known: {limits}") for line in lines)
+
+
+@pytest.mark.parametrize(
     "names",
     [
         ["s_jan.csv", "s_feb.csv", "s_apr.csv"],
