@@ -9,8 +9,8 @@ two. Of ten surveys without a key, the second release left out 4.5% to 8.4% of t
 times as many. With a key, NCP rises once: in 33 series of eight kinds to at most 1.95 times that of the table
 alone. And where many people leave, seats stay empty that a rare value needs: of students of whom 20% leave
 each period, up to 0.4%, 2.4% and 5.8% were left out from the second period to the fourth; of 40%, up to 3.8%,
-5.1% and 12%. Seats change hands, too: of registers of 20,000 people, one known person unlocked after twelve releases
-0.9 others on average and 8 at most where 5% left each period, 2.0 and 14 where 20% did.
+5.1% and 12%. Seats change hands, too: of registers of 20,000 people, one known person unlocked after twelve
+releases 0.9 others on average and 8 at most where 5% left each period, 2.0 and 14 where 20% did.
 """
 
 from __future__ import annotations
