@@ -8,6 +8,8 @@ PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 DIVIDED := -n auto --maxprocesses 4 --dist worksteal
 # Nine thousand tests are compiled once, not by each process of each target; so are our modules for each command.
 unexport PYTHONDONTWRITEBYTECODE
+# Files in which there are tests of a kind.
+of_kind = tests/$(1) $$(grep -rlw --include='test_*.py' 'mark\.$(1)' tests/unit tests/spec tests/integration)
 FAST := not (integration or prefect or faults or browser or e2e or nightly) or smoke
 
 .PHONY: demo test coverage test-integration test-prefect test-faults test-browser test-e2e test-base test-nightly test-all lint lock clean
@@ -28,26 +30,26 @@ coverage: .venv/installed
 
 # Whole flows in process, without a server.
 test-integration: .venv/installed
-	$(PYTEST) -m integration $(PARALLEL)
+	$(PYTEST) -m integration $(PARALLEL) $(call of_kind,integration)
 
 # What only Prefect's server shows, and commands in processes of their own.
 test-prefect: .venv/installed
-	$(PYTEST) -m "prefect and not smoke"
+	$(PYTEST) -m "prefect and not smoke" $(call of_kind,prefect)
 
 # Kills, full disks, altered stores and two processes at once: one fixed case of each kind.
 test-faults: .venv/installed
-	$(PYTEST) -m faults $(PARALLEL)
+	$(PYTEST) -m faults $(PARALLEL) $(call of_kind,faults)
 
 # Pages in a real browser; skipped where there is none, and with RELEASEGATE_E2E_BROWSER=required they fail there.
 test-browser: .venv/installed
-	$(PYTEST) -m browser $(PARALLEL)
+	$(PYTEST) -m browser $(PARALLEL) tests/browser
 
 # A real Prefect server and worker, and a real browser where there is one. RELEASEGATE_E2E_BROWSER=required fails
 # where there is none.
 test-e2e: .venv/installed
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 		echo "no chromium or no chromedriver: no form is filled in (apt-get install chromium chromium-driver)"
-	$(PYTEST) -m e2e
+	$(PYTEST) -m e2e tests/e2e
 
 # What is installed without extras makes a release, in an environment of its own.
 test-base: .venv/installed

@@ -57,6 +57,7 @@ KNOWN = {"max": 10, "mean": 1.0}  # people whom one known person unlocks
 BLIND = 2  # releases of the blind side that are judged
 TURNOVERS = (0.01, 0.05, 0.20)
 METHODS = ("ae-lrhma", "mondrian")
+TOGETHER = (1, 2, 3, 4)  # buckets of a unit at least; with one method
 
 
 @dataclass(frozen=True)
@@ -194,23 +195,23 @@ def surveyed(people: int, periods: Sequence[str], turnover: float) -> Iterator[p
         yield chosen.iloc[rng.permutation(here)]
 
 
-def register_policy(method: str, history: str) -> ReleasePolicy:
+def register_policy(method: str, history: str, together: int = 2) -> ReleasePolicy:
     """Return the demo's policy with a method, and both sensitive attributes stable."""
     document = load_policy(POLICIES / "register.yaml").model_dump()
     document["roles"]["sensitive"]["care_cost"]["stability"] = "stable"
-    return _with(document, method, history)
+    return _with(document, method, history, together)
 
 
-def survey_policy(method: str, history: str) -> ReleasePolicy:
+def survey_policy(method: str, history: str, together: int = 2) -> ReleasePolicy:
     """Return the survey's policy with a method, two sensitive attributes, and the strict model of worlds."""
     document = load_policy(POLICIES / "eph.yaml").model_dump()
     document["roles"]["sensitive"]["activity"] = {"stability": "stable"}
     document["gates"]["worlds"]["changes"] = 0.0
-    return _with(document, method, history)
+    return _with(document, method, history, together)
 
 
-def _with(document: dict[str, Any], method: str, history: str) -> ReleasePolicy:
-    document["method"] = {"name": method, "history": history}
+def _with(document: dict[str, Any], method: str, history: str, together: int) -> ReleasePolicy:
+    document["method"] = {"name": method, "history": history, "together": together}
     document["source"] = {"path": "register.csv", "missing": [""]}
     document["period"] = "quarterly"
     document["gates"]["umr"] = {"max": 1.0}  # what a disjoint partition has, with a history or without
@@ -228,24 +229,26 @@ POPULATIONS: dict[str, tuple[Callable[..., Iterator[pd.DataFrame]], Callable[...
 
 
 HEADER = (
-    "register, turnover a period, method", "passes all gates", "pinned + undecided after the last",
+    "register, turnover a period, method, buckets that lie together",
+    "passes all gates", "pinned + undecided after the last",
     "one known person unlocks: mean, at most", "left out or waiting, at most",
     "NCP of the first", "of the last", "of a blind last", "ratio",
     "blind: pinned + undecided after 2", "CPU seconds of the last",
 )  # fmt: skip
 
 
-def every_register() -> Iterator[tuple[str, float, str]]:
-    """Yield each population with each turnover and method."""
+def every_register() -> Iterator[tuple[str, float, str, int]]:
+    """Yield each population with each turnover, method, and how many buckets lie together."""
     for population in POPULATIONS:
         for turnover in TURNOVERS:
             for method in METHODS:
-                yield population, turnover, method
+                for together in TOGETHER if method == "mondrian" else (2,):
+                    yield population, turnover, method, together
 
 
-def named(population: str, turnover: float, method: str) -> str:
+def named(population: str, turnover: float, method: str, together: int) -> str:
     """Return the name of a register and method in the table."""
-    return f"{population}, {100 * turnover:g}%, {method}"
+    return f"{population}, {100 * turnover:g}%, {method}, together {together}"
 
 
 @dataclass(frozen=True)
@@ -255,6 +258,7 @@ class Result:
     population: str
     turnover: float
     method: str
+    together: int
     sticky: list[Point]
     blind: list[Point]
 
@@ -264,7 +268,7 @@ class Result:
         first, last, alone = self.sticky[0], self.sticky[-1], self.blind[-1]
         read = [people_of_point(point, "pinned", "undecided") for point in self.blind[1:-1]]
         return [
-            named(self.population, self.turnover, self.method),
+            named(self.population, self.turnover, self.method, self.together),
             f"{sum(not point.failing for point in self.sticky)} of {len(self.sticky)}",
             people_of_point(last, "pinned", "undecided"),
             _unlocked(last),
@@ -278,7 +282,9 @@ class Result:
         ]
 
 
-def measured(population: str, turnover: float, method: str, people: int, n_periods: int) -> Result:
+def measured(
+    population: str, turnover: float, method: str, together: int, people: int, n_periods: int
+) -> Result:
     """Release one register both ways; what goes on is told on the error output."""
     tables, policy = POPULATIONS[population]
     periods = periods_of(n_periods)
@@ -287,7 +293,7 @@ def measured(population: str, turnover: float, method: str, people: int, n_perio
         for history in ("sticky", "blind"):
             folder = Path(name) / history
             folder.mkdir()
-            series = Series(policy(method, history), folder)
+            series = Series(policy(method, history, together), folder)
             for period, table in zip(periods, tables(people, periods, turnover), strict=True):
                 place = periods.index(period)
                 if history == "blind" and BLIND <= place < n_periods - 1:
@@ -295,9 +301,11 @@ def measured(population: str, turnover: float, method: str, people: int, n_perio
                 # The last blind release is made for what it costs, not judged.
                 asked = None if history == "sticky" else ["worlds"] if place < BLIND else []
                 point = series.release(period, table, asked)
-                print(population, turnover, method, history, _said(point), file=sys.stderr, flush=True)
+                print(
+                    population, turnover, method, together, history, _said(point), file=sys.stderr, flush=True
+                )
             sides[history] = series.points
-    return Result(population, turnover, method, sides["sticky"], sides["blind"])
+    return Result(population, turnover, method, together, sides["sticky"], sides["blind"])
 
 
 def people_of_point(point: Point, *names: str) -> str:
@@ -340,10 +348,11 @@ who are pinned, and people about whom {calls:,} calls of the solver decided noth
 
 {report.table([*HEADER, report.DAY], ordered)}
 
-Rows that pass fewer releases miss the limit of `known`, from some release on. Whoever takes the seat of
-somebody who left has the same value in all worlds that are found, so a seat's people unlock each other, and
-there are the more of them the more people leave. In the survey up to ten people share a bucket, of whom all
-but one may have the same value: that one unlocks the others, and whoever took their seats.
+Rows that pass fewer releases miss the limit of `known`, from some release on. Whoever takes the seat of the
+only one of a unit who leaves has the same value as they in every world that is found, so the two unlock each
+other: the more people leave, the larger units should be (`method.together`). In the survey up to ten people
+share a bucket, of whom all but one may have the same value: that one unlocks the others, and whoever took
+their seats.
 
 {report.measured_with(command)}
 Each row was measured on its own day.

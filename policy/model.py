@@ -234,6 +234,8 @@ class Method(Section):
     ends: Ends = "attained"
     parameters: dict[str, Any] = Field(default={})
     history: History = "sticky"
+    # Buckets of a unit at least. Left out of the document where it is the default, as are the next two.
+    together: Annotated[int, Field(ge=1, le=8, exclude_if=lambda value: value == 2)] = 2
     # Left out of the document where there are none: the digests of older policies stay.
     levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default={}, exclude_if=lambda value: not value)
     # Likewise.

@@ -63,6 +63,21 @@ def kinds_of(item: pytest.Item) -> list[str]:
     return [kind for kind in KINDS if item.get_closest_marker(kind)]
 
 
+def leave_to_the_night(items: list[pytest.Item]) -> None:
+    """Mark as nightly what a test's parameters make beyond those that `by_day(n)` asks for, evenly spread."""
+    several: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("by_day"):
+            several.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for each in several.values():
+        ((n,),) = {mark.args for item in each for mark in item.iter_markers("by_day")}
+        by_day = {i * len(each) // n for i in range(n)}
+        for place, item in enumerate(each):
+            if place not in by_day:
+                item.own_markers = [mark for mark in item.own_markers if mark.name not in KINDS]
+                item.add_marker("nightly")
+
+
 def limit_of_environment() -> float | None:
     """Return the limit for fast tests, or None where none is set."""
     given = os.environ.get(LIMIT_VARIABLE)
@@ -95,6 +110,7 @@ class Rules:
 
         Refuse a test of two kinds, and an enemy or a gain that docs/security.md has no place for.
         """
+        leave_to_the_night(items)
         for item in items:
             folder = item.path.parent.name
             if folder in KINDS and not kinds_of(item):

@@ -159,8 +159,8 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
     """Return the policy with another method, k and seed; the label is METHOD or METHOD:RECODING.
 
     The policy's own method keeps its parts and parameters; any other has its defaults, and the policy's
-    `history`. Without a recoding in the label it is the method's own: nothing is published, so nobody has to
-    agree to cells that are not true.
+    `history` and `together`. Without a recoding in the label it is the method's own: nothing is published,
+    so nobody has to agree to cells that are not true.
     Every method cuts anew: `reuse` is left out. Raises UsageError for an unknown method or recoding.
     """
     name, _, recoding = label.partition(":")
@@ -177,7 +177,8 @@ def policy_for_run(policy: ReleasePolicy, label: str, k: int, seed: int) -> Rele
             where="--methods",
             hint=f"Known recodings: {', '.join(RECODINGS)}.",
         )
-    method = policy.method if policy.method.name == name else Method(name=name, history=policy.method.history)
+    own = policy.method
+    method = own if own.name == name else Method(name=name, history=own.history, together=own.together)
     if not recoding:
         said = "recoding" in method.model_fields_set
         recoding = method.recoding if said else known[name].recoding

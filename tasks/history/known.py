@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tasks.history.exchange import arcs_on_cycles, divisions
 from tasks.history.kept import Kept
 from tasks.history.numbering import number_codes
 from tasks.history.signatures import NONE, balanced
+from tasks.history.stretches import stretches
 from tasks.history.worlds import distinct_values
 from tasks.types import BoolArray, IntArray
 
@@ -59,17 +60,18 @@ def unlocked_by_one(
     """Return how many other people the values of each person unlock at most.
 
     Shapes as those of `possible_values`; `person` (n,) numbers the people, who may be several subjects, and
-    `unit` (n, 2) are seats of several signatures together, where these are balanced too.
-    Linear in the rows but for whom cohorts do not protect from everybody: for these it grows with the graphs
-    of exchanges, up to `visits`.
+    `unit` (n,) those who lie together, -1 for none.
+    Linear in the rows but for whom cohorts do not protect from everybody: for these it grows with the square
+    of a unit's people, and with the graphs of exchanges, up to `visits`.
     """
     search = _Search(classes, value, attributes, enough, person, visits)
     search.ask_cohorts()
     if kept is not None:
         search.ask_worlds(kept)
+    if unit is not None:
+        search.ask_units(unit)
     search.ask_exchanges()
-    nobody = np.full((len(value), 2), NONE)
-    return search.counted(nobody if seat is None else seat, nobody if unit is None else unit)
+    return search.counted(np.full((len(value), 2), NONE) if seat is None else seat)
 
 
 @dataclass
@@ -174,6 +176,21 @@ class _Search:
                     others = all_of - ({kind} if self.size[kind] == 1 else set())
                     self.options[kind].add(taken, others, others)
 
+    def ask_units(self, unit: IntArray) -> None:
+        """Note what exchanges between people who lie together give to the kinds that are open."""
+        found = stretches(self.classes, unit)
+        kinds, starts = self.kind[found.subject].tolist(), np.flatnonzero(np.diff(found.unit, prepend=NONE))
+        ends = list(zip(found.start.tolist(), found.end.tolist(), strict=True))
+        for low, high in pairwise([*starts.tolist(), len(kinds)]):
+            stretch = dict(zip(kinds[low:high], ends[low:high], strict=True))
+            of_tuple: dict[int, list[int]] = {}
+            for kind in stretch:
+                of_tuple.setdefault(int(self.tuple[kind]), []).append(kind)
+            for one, other in permutations(of_tuple, 2):
+                waiting = [kind for kind in of_tuple[one] if kind in self.options and self.is_open(kind)]
+                if waiting:
+                    self._exchange_in_unit(stretch, of_tuple, waiting, other)
+
     def ask_exchanges(self) -> None:
         """Note what exchanges along cycles give to the kinds that are open, most frequent pairs first."""
         world = world_of(self.cohorts, self.value, self.n_values)
@@ -192,6 +209,34 @@ class _Search:
                 waiting = [(kind, other) for kind, other in asked[pair] if self.is_open(kind)]
                 if waiting:
                     self._exchange(pair, side, waiting)
+
+    def _exchange_in_unit(
+        self,
+        stretch: Mapping[int, tuple[int, int]],
+        of_tuple: Mapping[int, Sequence[int]],
+        waiting: Sequence[int],
+        other: int,
+    ) -> None:
+        arcs: dict[int, list[tuple[int, int]]] = {}
+        for kind in of_tuple[int(self.tuple[waiting[0]])]:
+            start, end = stretch[kind]
+            arcs.setdefault(start, []).append((end, kind))
+        for kind in of_tuple[other]:
+            start, end = stretch[kind]
+            arcs.setdefault(end, []).append((start, kind))
+        for kind in waiting:
+            start, end = stretch[kind]
+            self._on_cycle(kind, other, arcs, end, start)
+
+    def _on_cycle(
+        self, kind: int, other: int, arcs: Mapping[int, Sequence[tuple[int, int]]], start: int, end: int
+    ) -> None:
+        """Note that a kind has a value by a way from `start` to `end`, if there is one, and who is on all."""
+        path, bridges, visited = _bridges(arcs, start, end, self.size)
+        self.left -= visited
+        if path:
+            single = frozenset(one for one in path if self.size[one] == 1)
+            self.options[kind].add(other, frozenset(bridges), single)
 
     def _exchange(
         self, pair: tuple[int, int], side: tuple[IntArray, IntArray], waiting: Sequence[tuple[int, int]]
@@ -217,16 +262,13 @@ class _Search:
                 self.spent = True
                 return
             start, end = at[kind]
-            path, bridges, visited = _bridges(arcs, end, start, self.size)
-            self.left -= visited
-            single = frozenset(one for one in path if self.size[one] == 1)
-            self.options[kind].add(other, frozenset(bridges), single)
+            self._on_cycle(kind, other, arcs, end, start)
 
-    def counted(self, seat: IntArray, unit: IntArray) -> Unlocked:
-        """Return what each person unlocks: whom neither worlds nor signatures, or units of them, protect."""
+    def counted(self, seat: IntArray) -> Unlocked:
+        """Return what each person unlocks: whom neither worlds nor signatures protect."""
         n_people = int(self.person.max(initial=-1)) + 1
         several = np.bincount(self.person, minlength=n_people) > 1
-        certificates = [_Certificates(self, each, several[self.person]) for each in (seat, unit)]
+        balanced_ = _Certificates(self, seat, several[self.person])
         short = {kind for kind in self.options if self.is_short(kind)}
         people, hanging = np.zeros(n_people, dtype=np.int64), np.zeros(len(self.value), dtype=bool)
         open_ = np.zeros(n_people, dtype=bool)
@@ -235,17 +277,17 @@ class _Search:
         for kind in set(self.options) - short:
             for one in self.options[kind].single:
                 if self.is_short(kind, frozenset([one])):
-                    self._lose(members[kind], int(members[one][0]), certificates, people, hanging)
+                    known = int(members[one][0])
+                    others = members[kind][self.person[members[kind]] != self.person[known]]
+                    others = others[balanced_.lost(others, known)]
+                    people[self.person[known]] += len(others)
+                    hanging[others] = True
             for one in frozenset().union(*self.options[kind].used.values()):
                 used.setdefault(one, []).append(kind)
         is_short = np.isin(self.kind, list(short))
-        open_[self.person[is_short & ~certificates[0].held & ~certificates[1].held]] = True
-        for own in certificates[1].groups(is_short):
-            for known in own.tolist():
-                self._lose(own[is_short[own]], known, certificates, people, hanging)
-        rest = is_short & certificates[0].held & ~certificates[1].held
-        certificates[0].count(rest, people)
-        hanging |= is_short & ~certificates[1].held
+        open_[self.person[is_short & ~balanced_.held]] = True
+        balanced_.count(is_short & balanced_.held, people)
+        hanging |= is_short
         for person, kinds in self._of_several(several):
             affected = {kind for one in kinds for kind in used.get(one, ())} - kinds
             lost = [kind for kind in affected if self.is_short(kind, kinds, several=True)]
@@ -253,20 +295,6 @@ class _Search:
         alone = np.ones(n_people, dtype=bool)
         alone[self.person[hanging]] = False
         return Unlocked(people + int(open_.sum()) - open_, alone, open_, self.spent)
-
-    def _lose(
-        self,
-        subjects: IntArray,
-        known: int,
-        certificates: Sequence[_Certificates],
-        people: IntArray,
-        hanging: BoolArray,
-    ) -> None:
-        """Count which of some subjects no certificate protects from who knows one, in place."""
-        others = subjects[self.person[subjects] != self.person[known]]
-        lost = np.logical_and.reduce([each.lost(others, known) for each in certificates])
-        people[self.person[known]] += int(lost.sum())
-        hanging[others[lost]] = True
 
     def _of_several(self, several: BoolArray) -> Iterator[tuple[int, frozenset[int]]]:
         """Yield each person who is several subjects, with their kinds."""
@@ -282,11 +310,13 @@ def _bridges(
 ) -> tuple[list[int], list[int], int]:
     """Return the kinds on a shortest path, those of one member on every path, and how much was visited.
 
-    There is a path. O(arcs).
+    Nobody where there is no path. O(arcs).
     """
     came: dict[int, tuple[int, int]] = {start: (start, NONE)}
     queue = deque([start])
     while end not in came:
+        if not queue:
+            return [], [], len(came)
         node = queue.popleft()
         for other, kind in arcs.get(node, ()):
             if other not in came:

@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 from tasks.history.extent import Extent
-from tasks.history.signatures import TOGETHER
+from tasks.history.signatures import unit_of
 from tasks.types import BoolArray, FloatArray, IntArray, PreparedTable, Progress
 
 AT_ONCE = 1_000  # people that are assigned together; more are divided where they lie apart
@@ -67,7 +67,7 @@ def _units(seat: IntArray) -> IntArray:
     """Number the units of records, (m,), -1 for none."""
     rows = seat[:, 0] >= 0
     unit = np.full(len(seat), -1, dtype=np.int64)
-    unit[rows] = np.unique(seat[rows, 0] // TOGETHER, return_inverse=True)[1].reshape(-1)
+    unit[rows] = np.unique(unit_of(seat[rows, 0]), return_inverse=True)[1].reshape(-1)
     return unit
 
 

@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 
 from tasks.history.attribute import Attribute, least_values
 from tasks.history.placing import parts
-from tasks.history.signatures import NONE, TOGETHER
+from tasks.history.signatures import LARGER, NONE, TOGETHER
 from tasks.history.vacancies import Tuples, bucket_counts
 from tasks.history.worlds import distinct_values
 from tasks.types import BoolArray, FloatArray, IntArray
@@ -59,11 +59,13 @@ def seated(
     enough: int,
     points: FloatArray,
     joins: Joins,
+    together: int = 2,
 ) -> IntArray:
     """Return seats (m, 2) of m records, -1 for those who wait; whoever has a `seat` (m, 2) keeps it or waits.
 
     `value` (m,) are their tuples, `signatures` those of every number that was given before, `points` (m, d)
-    where the records lie: counterparts are chosen near. O(m log m), and tuples for each bucket.
+    where the records lie: counterparts are chosen near. New buckets make units of `together` or more.
+    O(m log m), and tuples for each bucket.
     """
     given = seat.copy()
     free = np.flatnonzero(seat[:, 0] < 0)
@@ -86,7 +88,7 @@ def seated(
             known |= {*amount}
             last = _seat_near(given, near, value, amount, points, last)
     new = np.flatnonzero(given[:, 0] >= first)
-    given[new, 0] = _together(given[new, 0], points[new], first)
+    given[new, 0] = _together(given[new, 0], points[new], first, together)
     return given
 
 
@@ -98,26 +100,28 @@ def _shared(given: IntArray) -> Iterator[tuple[int, IntArray]]:
             yield number, rows
 
 
-def _together(number: IntArray, points: FloatArray, first: int) -> IntArray:
+def _together(number: IntArray, points: FloatArray, first: int, least: int) -> IntArray:
     """Return numbers (m,) from `first` on in which buckets that are near one another follow each other.
 
-    Two or three are together: each (`number // TOGETHER`) has more people than a bucket.
+    At least so many are together (`unit_of`), and less than twice as many.
     """
     buckets, place = np.unique(number, return_inverse=True)
     place = place.reshape(-1)
     middle = _middles(points, place, len(buckets))
     found = np.empty(len(buckets), dtype=np.int64)
     parts = [np.arange(len(buckets))] if len(buckets) else []
-    unit = -(-first // TOGETHER)
+    each = TOGETHER if 2 * least > TOGETHER else 1  # numbers, of which a bucket has the last one
+    n_numbers = TOGETHER * (LARGER if each > 1 else 1)
+    unit = -(-first // n_numbers)
     while parts:
         part = parts.pop()
-        if len(part) < TOGETHER:
-            found[part] = TOGETHER * unit + np.arange(len(part))
+        if len(part) < 2 * least:
+            found[part] = n_numbers * unit + each * np.arange(1, 1 + len(part)) - 1
             unit += 1
             continue
         axis = int(np.ptp(middle[part], axis=0).argmax())
         order = part[np.argsort(middle[part, axis], kind="stable")]
-        half = 2 * ((len(order) + 2) // 4)  # an odd one only in one half
+        half = least * ((len(order) + least) // (2 * least))  # what is over is in one half
         parts += [order[half:], order[:half]]
     return found[place]
 

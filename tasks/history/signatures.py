@@ -19,7 +19,8 @@ from tasks.types import BoolArray, IntArray
 
 NONE = -1
 NO_SEAT = (NONE, NONE)
-TOGETHER = 4  # numbers of local buckets: those with the same number // TOGETHER lie in one group
+TOGETHER = 4  # the numbers of a unit's buckets: they lie in one group, and so do those of a larger one
+LARGER = 16  # times as many; of each of the smaller ones it has the last number, which these leave free
 
 
 def joined(one: IntArray, other: IntArray, n: int) -> IntArray:
@@ -31,10 +32,10 @@ def joined(one: IntArray, other: IntArray, n: int) -> IntArray:
     return np.asarray(least[part])
 
 
-def unit_seats(bucket: IntArray, position: IntArray) -> IntArray:
-    """Return seats (n, 2) of the numbers that lie together as one: more people can change places there."""
-    place = bucket % TOGETHER * (1 + int(position.max(initial=0))) + position
-    return np.where(bucket[:, None] >= 0, np.column_stack([bucket // TOGETHER, place]), NONE)
+def unit_of(number: IntArray) -> IntArray:
+    """Return the unit of each number of a bucket, -1 for none."""
+    first = TOGETHER * np.where(number % TOGETHER < TOGETHER - 1, 1, LARGER)
+    return np.where(number >= 0, 2 * (number // first) + (first > TOGETHER), NONE)
 
 
 def balanced(classes: IntArray, value: IntArray, seat: IntArray) -> BoolArray:

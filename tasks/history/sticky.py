@@ -94,13 +94,14 @@ def sticky(
     enforce: Callable[[IntArray], IntArray],
     progress: Progress,
     revised: int | None = None,
+    together: int = 2,
 ) -> Sticky:
     """Return groups in which exact reasoning leaves everybody `enough` values, where that can be had.
 
     `points` (m, d) are where records lie, `cut` groups one person of each bucket of under `least_size`
     people, `enforce` merges groups that break the model. Nothing that merges whole groups, or leaves whole
     groups out, takes possible values from anybody. `revised` is the earlier release, by number, that is
-    released again: people stay in its classes.
+    released again: people stay in its classes. `together` is how many new buckets make a unit at least.
     """
     value, known = past.value[past.subject], past.known
     before = past.seat.copy()
@@ -114,17 +115,19 @@ def sticky(
     joins = Joins(of, Counter(before[held, 0].tolist()))
     own[:, 0] = np.where(own[:, 0] >= 0, past.bucket[past.subject], NONE)
     progress(0.0, "signatures")
-    own, signatures = _of_cohorts(past, own, signatures, enough, points)
+    own, signatures = _of_cohorts(past, own, signatures, enough, points, together)
     # Who was in an earlier release without a signature is given none that others in it did not have.
     may = ~known | (own[:, 0] >= 0)
     seat = np.full_like(own, NONE)
     # What the policy no longer has tells people apart, and newcomers have none of it to exchange.
     asked = tuple(each for each in past.attributes if each.published is None)
     found = (
-        None if revised is None else _revised(past, own, known, signatures, revised, asked, enough, points)
+        None
+        if revised is None
+        else _revised(past, own, known, signatures, revised, asked, enough, points, together)
     )
     if found is None:
-        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], joins)
+        seat[may] = seated(value[may], own[may], signatures, asked, enough, points[may], joins, together)
         pools = _pools(value, seat, own)
         last = past.classes[past.subject, -1] if past.classes.shape[1] else np.full(len(value), ABSENT)
         labels, seat = placed(table, seat, pools, last, points, least_size, cut, progress)
@@ -158,6 +161,7 @@ def _revised(
     attributes: tuple[Attribute, ...],
     enough: int,
     points: FloatArray,
+    together: int,
 ) -> tuple[IntArray, IntArray] | None:
     """Return labels and seats of a table that replaces an earlier release; None where much changed.
 
@@ -178,6 +182,7 @@ def _revised(
         enough,
         points[~known],
         Joins(),
+        together,
     )
     join_nearest(labels, seat, points)
     seat[labels < 0] = NONE
@@ -212,7 +217,7 @@ def _signatures(value: IntArray, seat: IntArray) -> dict[int, Tuples]:
 
 
 def _of_cohorts(
-    past: Past, own: IntArray, signatures: dict[int, Tuples], enough: int, points: FloatArray
+    past: Past, own: IntArray, signatures: dict[int, Tuples], enough: int, points: FloatArray, together: int
 ) -> tuple[IntArray, dict[int, Tuples]]:
     """Give signatures to people of earlier releases who have none, among those of the same classes in all."""
     rows = np.flatnonzero(past.known & (own[:, 0] < 0))
@@ -231,6 +236,7 @@ def _of_cohorts(
             enough,
             points[mates],
             Joins(),
+            together,
         )
         own[mates] = seats
         signatures |= _signatures(value[mates], seats)

@@ -14,7 +14,7 @@ from release_store.records import EquivalenceClasses, PersonHashes
 from tasks.history.attribute import Attribute, Counting
 from tasks.history.cohorts import ABSENT
 from tasks.history.numbering import number_rows
-from tasks.history.signatures import NONE, joined, unit_seats
+from tasks.history.signatures import NONE, joined, unit_of
 from tasks.history.transient import Transient
 from tasks.privacy.similar import together
 from tasks.sorting import stable_order
@@ -105,8 +105,8 @@ class Subjects:
 
     @property
     def unit(self) -> IntArray:
-        """The seat of each subject in what lies together, (n, 2), or -1."""
-        return unit_seats(self.bucket, self.seat[:, 1])
+        """Who lies together, (n,), or -1."""
+        return unit_of(self.bucket)
 
     @property
     def n_people(self) -> int:

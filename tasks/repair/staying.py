@@ -39,7 +39,8 @@ def staying(
         return partition
     followed = [name for name, _ in earlier if name not in policy.gates.person.without]
     number = followed.index(revised) if revised in followed else None
-    found = sticky(past, table, points, policy.privacy.l, policy.privacy.k, cut, enforce, progress, number)
+    least, together = policy.privacy, policy.method.together
+    found = sticky(past, table, points, least.l, least.k, cut, enforce, progress, number, together)
     if (found.labels < 0).all():
         nobody = {"not_possible": "nobody could be hidden"}
         return replace(partition, notes={**partition.notes, "sticky": nobody})

@@ -118,6 +118,7 @@ PARTS: dict[str, Answer] = {
 
 @pytest.mark.enemy("server of a table", "learns a value")
 @pytest.mark.parametrize("what", PARTS)
+@pytest.mark.by_day(7)
 def test_what_is_not_what_was_asked_for_ends_in_one_line(
     what: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,6 +125,7 @@ def test_a_table_in_which_people_have_several_rows_is_refused(desk: Desk, postgr
         ("amount", "'NaN'", None),  # a domain over a domain over numeric
     ],
 )
+@pytest.mark.by_day(8)
 def test_a_cell_of_each_type_is_its_text(
     desk: Desk, postgres: Postgres, kind: str, given: str, text: str | None
 ) -> None:

@@ -44,6 +44,7 @@ def test_the_same_bytes_come_out(published: Desk, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("method", "history"), [("mondrian", "repair"), ("mondrian", "sticky"), ("ae-lrhma", "sticky")]
 )
+@pytest.mark.by_day(1)
 def test_a_later_release_comes_out_beside_the_history_of_then(
     published: Desk, capsys: Capture, method: str, history: str
 ) -> None:

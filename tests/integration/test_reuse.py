@@ -66,6 +66,7 @@ def two_periods(desk: Desk, population: str = "independent", **method: Any) -> P
 
 
 @pytest.mark.parametrize(("history", "population"), [("blind", "independent"), ("repair", "overlapping")])
+@pytest.mark.by_day(1)
 def test_the_next_period_has_the_cells_of_the_first_and_is_reproduced(
     desk: Desk, capsys: Capture, monkeypatch: pytest.MonkeyPatch, history: str, population: str
 ) -> None:

@@ -93,6 +93,7 @@ def test_no_library_opens_a_staged_file_by_its_name(
 
 @pytest.mark.enemy("store writer", "changes history")
 @pytest.mark.parametrize("moment", range(1, N_MOMENTS + 1))
+@pytest.mark.by_day(5)
 def test_a_file_swapped_for_a_moment_is_refused_or_is_no_other(
     desk: Desk, plain: None, monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:

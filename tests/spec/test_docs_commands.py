@@ -100,6 +100,7 @@ def carried_out(tmp_path_factory: pytest.TempPathFactory) -> CarriedOut:
 @pytest.mark.parametrize(
     "block", [block for block in HERE if not DEAR.search(block.text)], ids=lambda b: b.where
 )
+@pytest.mark.by_day(9)
 def test_the_commands_of_the_pages_can_be_run(carried_out: CarriedOut, block: docs_pages.Block) -> None:
     _as_the_page_says(carried_out, block)
 

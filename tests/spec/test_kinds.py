@@ -68,3 +68,15 @@ def test_a_test_of_two_kinds_is_refused(inner: pytest.Pytester) -> None:
     found = inner.runpytest_inprocess("-p", "no:cacheprovider", plugins=[Rules(None)])
     assert found.ret == pytest.ExitCode.USAGE_ERROR
     found.stderr.fnmatch_lines(["*test_of_two is of 2 kinds: browser, nightly*"])
+
+
+def test_some_of_what_parameters_make_are_left_to_the_night(inner: pytest.Pytester) -> None:
+    inner.makeini("[pytest]\nmarkers =\n    nightly: a\n    by_day: b\n")
+    inner.makepyfile(
+        "import pytest\n\n@pytest.mark.by_day(3)\n@pytest.mark.parametrize('one', range(7))\n"
+        "def test_each(one):\n    assert one in {0, 2, 4}\n"
+    )
+    found = inner.inline_run("-p", "no:cacheprovider", "-m", "not nightly", plugins=[Rules(None)])
+    assert [*found.countoutcomes()] == [3, 0, 0]
+    found = inner.inline_run("-p", "no:cacheprovider", "-m", "nightly", plugins=[Rules(None)])
+    assert [*found.countoutcomes()] == [0, 0, 4]

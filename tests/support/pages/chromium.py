@@ -174,6 +174,7 @@ def opened() -> Iterator[Chromium]:
             options.add_argument(option)
         driver = webdriver.Chrome(options=options, service=Service(shutil.which(DRIVER)))
         driver.set_script_timeout(HANG_TIMEOUT)
+        driver.command_executor.client_config.timeout = HANG_TIMEOUT  # of an answer: 120 by itself
         try:
             yield Chromium(driver)
         finally:

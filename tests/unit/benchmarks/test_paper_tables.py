@@ -155,7 +155,12 @@ def test_what_records_moved_by_hand() -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    "table", [s0_table2, pytest.param(s0_table3, marks=pytest.mark.nightly)], ids=["2", "3"]
+    "table",
+    [
+        pytest.param(s0_table2, marks=pytest.mark.integration),
+        pytest.param(s0_table3, marks=pytest.mark.nightly),
+    ],
+    ids=["2", "3"],
 )
 def test_a_quick_table_of_classes_has_every_row_and_keeps_the_model(
     table: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -205,6 +210,7 @@ def test_the_manifold_methods_are_laid_beside_mdav() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.nightly
 def test_only_flattened_groups_keep_k_and_a_shuffle_keeps_the_distances() -> None:
     moves, marginals, rows = tables_in(s3_adult.main(["--quick"]))
     names = [v.name for v in s3_adult.variants(0.25)]

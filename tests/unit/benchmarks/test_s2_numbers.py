@@ -96,6 +96,7 @@ def test_an_interval_reveals_all_rows_that_it_holds_and_costs_its_level() -> Non
 
 @pytest.mark.data
 @pytest.mark.parametrize("method", ["curriculum", *s2.RIVALS])
+@pytest.mark.by_day(1)
 def test_numbers_alone_reveal_what_the_attack_with_that_knowledge_finds(method: str) -> None:
     data = s2.table("D", 0, quick=True)
     source = drawn(data.source, 150, 0)

@@ -154,6 +154,7 @@ def test_each_model_of_the_lhd_paper_is_held_by_the_published_classes(model: str
 
 @pytest.mark.data
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.by_day(1)
 def test_two_numbers_in_a_class_are_enough_for_l_2_however_near_they_are(model: str) -> None:
     bench = Bench(quick=True)
     sizes = []

@@ -10,6 +10,7 @@ from cli.__main__ import main
 from policy.load import parse_policy
 
 
+@pytest.mark.integration
 def test_several_tables_make_one_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join(f"{number},{20 + number},d{number % 3}\n" for number in range(30))
     files = [tmp_path / f"ward-2026Q{quarter}.csv" for quarter in (1, 2)]

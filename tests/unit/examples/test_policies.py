@@ -44,6 +44,7 @@ def test_the_blind_policy_differs_in_nothing_but_its_blindness() -> None:
     assert seeing == blind
 
 
+@pytest.mark.integration
 def test_the_register_fits_its_policy(tmp_path: Path) -> None:
     policy = load_policy(POLICIES / "register.yaml")
     tables = generate()
@@ -55,6 +56,7 @@ def test_the_register_fits_its_policy(tmp_path: Path) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize(("name", "period"), TABLES, ids=str)
+@pytest.mark.by_day(2)
 def test_the_data_set_fits_its_policy(name: str, period: str) -> None:
     _check_fit(load_policy(POLICIES / f"{name}.yaml"), DATASETS / INPUTS[name], period)
 

@@ -183,8 +183,8 @@ LOW = "should be a valid number, unable to parse string as a number, found 'low'
             "method.parameter",
             "parameters",
             (
-                "name, representation, partition, aggregation, recoding, ends, parameters, history, levels, "
-                "reuse"
+                "name, representation, partition, aggregation, recoding, ends, parameters, history, "
+                "together, levels, reuse"
             ),
         ),
         (

@@ -26,7 +26,7 @@ def judge_of(series: Series) -> Judge:
     return Judge(history_of(releases), [0.0], 60)
 
 
-@pytest.mark.parametrize("n_series", [100, pytest.param(2_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n_series", [40, pytest.param(2_000, marks=pytest.mark.nightly)])
 def test_swaps_of_two_values_tell_no_more_than_all_worlds(n_series: int) -> None:
     equal = n_people = 0
     for seed in range(n_series):

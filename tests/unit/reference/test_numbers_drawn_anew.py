@@ -181,6 +181,7 @@ def held_against_every_assignment(seeds: range) -> tuple[int, int, int]:
 
 @pytest.mark.enemy("reader", "learns a value")
 @pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.by_day(2)
 def test_nobody_is_missed_beside_numbers_drawn_anew_in_three_hundred_small_series(first: int) -> None:
     n_anew, n_pinned, n_true = held_against_every_assignment(range(first, first + 50))
     assert n_anew > 0

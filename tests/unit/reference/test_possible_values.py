@@ -247,6 +247,7 @@ def test_bounds_are_true_where_the_linear_program_is_solved_first(
 @pytest.mark.parametrize(
     "limits", [Limits(), Limits(questions=3), Limits(variables=30)], ids=["many", "three", "few variables"]
 )
+@pytest.mark.by_day(1)
 def test_bounds_and_verdicts_are_true_however_many_questions_are_asked_at_once(
     monkeypatch: pytest.MonkeyPatch, limits: Limits, n_series: int
 ) -> None:

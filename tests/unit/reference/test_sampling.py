@@ -117,6 +117,7 @@ def steps(chain: Chain, moves: tuple[str, ...], n: int) -> Counter[World]:
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("move", MOVES)
+@pytest.mark.by_day(5)
 def test_worlds_that_are_uniform_before_a_move_are_uniform_after_it(name: str, move: str) -> None:
     classes, value = table(name)
     worlds = worlds_of(classes, value)
@@ -170,6 +171,7 @@ def test_a_move_that_prefers_some_worlds_is_found(move: str) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", TABLES)
+@pytest.mark.by_day(4)
 def test_a_chain_from_the_known_world_mixes(name: str, seed: int) -> None:
     """The bound is three times the distance of independent draws: a chain's are not quite."""
     classes, value = table(name)

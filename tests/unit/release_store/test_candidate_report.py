@@ -52,6 +52,7 @@ def test_a_report_is_kept_with_its_digest_and_once(store: ReleaseStore) -> None:
 @pytest.mark.enemy("store writer", "publishes a person")
 @pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize("way", ["altered", "removed", "a link", "a folder"])
+@pytest.mark.by_day(4)
 def test_nobody_approves_what_was_altered_and_verify_tells_it(
     store: ReleaseStore, tmp_path: Path, name: str, way: str
 ) -> None:

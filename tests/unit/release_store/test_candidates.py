@@ -214,6 +214,7 @@ def test_one_rejection_ends_a_candidate(store: ReleaseStore) -> None:
         ("cid", {"history_head": "0" * 64}, Blocked, "another history"),
     ],
 )
+@pytest.mark.by_day(4)
 def test_a_decision_that_may_not_be_is_refused_and_logged(
     store: ReleaseStore, by: str, changed: dict, error: type[Exception], said: str
 ) -> None:

@@ -250,6 +250,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("sql", FOREIGN)
 @pytest.mark.parametrize("writes_back", [True, False])
+@pytest.mark.by_day(4)
 def test_what_no_migration_made_is_refused_before_anything_is_read(
     store: ReleaseStore, sql: str, writes_back: bool
 ) -> None:

@@ -80,6 +80,7 @@ def corrected(store: ReleaseStore, by: str = "eve", **wanted: Any) -> AuditEvent
     return correct_clock(store, by=by, reason=WHY, credential=key_of(by), **wanted)[0]
 
 
+@pytest.mark.integration
 def test_a_clock_far_ahead_is_corrected_and_all_goes_on(ahead: ReleaseStore) -> None:
     logged = ahead.events()
     with pytest.raises(StoreError, match="the last event of the store is 25550 days later") as caught:

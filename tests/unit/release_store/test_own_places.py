@@ -118,6 +118,7 @@ def test_the_database_of_somewhere_else_is_refused(store: ReleaseStore, tmp_path
 @pytest.mark.enemy("store writer", "writes a file")
 @pytest.mark.parametrize("name", ["candidates", "releases", "withdrawn", "locks", "releases/clinic"])
 @pytest.mark.parametrize("way", [link, "a file"])
+@pytest.mark.by_day(4)
 def test_a_folder_that_is_none_is_found_and_nothing_is_written(
     two: ReleaseStore, tmp_path: Path, name: str, way: Plant | str
 ) -> None:

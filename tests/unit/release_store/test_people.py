@@ -309,6 +309,7 @@ def publish_two_of_ann_and_bob(store: ReleaseStore) -> None:
         "UPDATE person_values SET candidate_id = 'clinic-2025-c1'",
     ],
 )
+@pytest.mark.by_day(5)
 def test_a_change_to_those_of_a_release_is_found(
     fresh_store: Path, built_once: BuiltOnce, statement: str
 ) -> None:
@@ -383,6 +384,7 @@ def test_a_candidate_whose_people_were_changed_is_not_published(store: ReleaseSt
 # What they are used for ------------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_people_in_common_are_counted_as_sets_are(store: ReleaseStore) -> None:
     rng = random.Random(4)  # noqa: S311
     tables = [{f"p{rng.randrange(60)}" for _ in range(40)} for _ in range(4)]

@@ -167,6 +167,7 @@ def test_the_store_lets_an_act_be_done_to_a_candidate_exactly_when_the_table_say
 
 
 @pytest.mark.parametrize("state", ReleaseState)
+@pytest.mark.by_day(1)
 def test_a_release_is_withdrawn_and_restored_exactly_when_the_table_says_so(
     store: ReleaseStore, state: ReleaseState
 ) -> None:

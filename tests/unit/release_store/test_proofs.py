@@ -609,6 +609,7 @@ def test_verify_finds_the_maker_under_another_name(
     ],
 )
 @pytest.mark.enemy("store writer", "forges a word")
+@pytest.mark.by_day(5)
 def test_verify_finds_a_proof_that_does_not_hold(
     decided: ReleaseStore,
     monkeypatch: pytest.MonkeyPatch,
@@ -641,6 +642,7 @@ def brought_to(store: ReleaseStore, record: CandidateRecord, state: CandidateSta
 
 
 @pytest.mark.parametrize("state", CandidateState)
+@pytest.mark.by_day(4)
 def test_a_refusal_says_its_mend_in_every_state(store: ReleaseStore, state: CandidateState) -> None:
     record = awaiting(store)
     brought_to(store, record, state)

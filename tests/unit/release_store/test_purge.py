@@ -255,6 +255,7 @@ def test_a_purge_accounts_for_what_somebody_removed_by_hand(ended: ReleaseStore)
         ("candidates/clinic-2025-c1/data.csv", NAME),
     ],
 )
+@pytest.mark.by_day(1)
 def test_rows_that_are_there_after_a_purge_are_found_and_removed(
     ended: ReleaseStore, place: str, name: str
 ) -> None:

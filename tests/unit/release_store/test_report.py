@@ -96,6 +96,7 @@ def broken(_facts: Mapping[str, Any]) -> bytes:
     ("report", "error"),
     [(broken, KeyError), (lambda _: "a text", StoreError), (lambda _: b"", StoreError)],
 )
+@pytest.mark.by_day(1)
 def test_a_report_that_cannot_be_made_lets_nothing_out(
     store: ReleaseStore, report: Callable[[Mapping[str, Any]], Any], error: type[Exception]
 ) -> None:

@@ -317,6 +317,7 @@ def test_a_restoration_killed_at_any_step_is_finished(
         ("purged", "whose rows were purged before"),
     ],
 )
+@pytest.mark.by_day(1)
 def test_a_restoration_that_no_rule_allowed_is_found_and_refuses_every_act(
     one_withdrawn: ReleaseStore, how: str, finding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -288,6 +288,7 @@ def test_a_checkpoint_signed_by_another_key_is_found(history: ReleaseStore, tmp_
         ("DELETE FROM class_size", "", "clinic-2025-r1", "equivalence classes"),
     ],
 )
+@pytest.mark.by_day(6)
 def test_a_table_that_was_changed_is_found_by_the_log(
     history: ReleaseStore, statement: str, table: str, where: str, what: str
 ) -> None:

@@ -67,6 +67,7 @@ def test_one_table_may_be_the_input_of_several_periods_with_other_rows_of_each(s
         "INSERT INTO validation SELECT 3, * EXCLUDE number FROM validation WHERE number = 1",
     ],
 )
+@pytest.mark.by_day(5)
 def test_every_change_of_a_row_is_found(store: ReleaseStore, change: str) -> None:
     with unguarded(store.root) as con:
         con.execute(change)

@@ -172,6 +172,7 @@ def test_a_folder_that_cannot_be_moved_is_moved_by_the_next_run(
         ("releases/clinic/clinic-2025-r1", "is withdrawn but still public; the next run takes it down"),
     ],
 )
+@pytest.mark.by_day(2)
 def test_what_is_changed_about_a_withdrawal_is_found(two: ReleaseStore, damage: str, finding: str) -> None:
     take_down(two)
     path = two.root / damage

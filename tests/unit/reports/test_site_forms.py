@@ -55,6 +55,7 @@ def test_old_stores_have_a_site(old: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan], ids=str)
+@pytest.mark.by_day(1)
 def test_a_value_that_is_no_number_is_told_and_the_rest_is_shown(
     made: ReleaseStore, tmp_path: Path, value: float
 ) -> None:
@@ -83,6 +84,7 @@ ODD_FIGURES = {
 
 
 @pytest.mark.parametrize("figures", ODD_FIGURES.values(), ids=ODD_FIGURES)
+@pytest.mark.by_day(1)
 def test_figures_that_cannot_be_drawn_are_told_and_the_rest_is_shown(
     made: ReleaseStore, tmp_path: Path, figures: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +104,7 @@ ODD_SUMMARIES = ({}, {"n_published": 7}, {"parameters": [1]}, {"n_source": "many
 
 
 @pytest.mark.parametrize("summary", ODD_SUMMARIES, ids=str)
+@pytest.mark.by_day(1)
 def test_a_summary_of_any_form_stops_nothing(
     made: ReleaseStore, tmp_path: Path, summary: dict[str, Any]
 ) -> None:

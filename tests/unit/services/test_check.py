@@ -517,6 +517,7 @@ TWICE = {name: [cells[0], *cells] for name, cells in UNTIDY.items()} | {"value":
         (TWICE, {"duplicates": "removed"}, []),
     ],
 )
+@pytest.mark.by_day(3)
 def test_untidy_cells_codes_and_dates_are_checked_as_a_run_reads_them(
     tmp_path: Path, columns: dict[str, list[str]], source: dict[str, Any], wrong: list[str]
 ) -> None:
@@ -544,6 +545,7 @@ def _write_rows(folder: Path, columns: dict[str, list[str]], kind: str) -> str |
 
 
 @pytest.mark.parametrize("kind", ["parts", "xlsx", "sqlite"])
+@pytest.mark.by_day(1)
 def test_several_files_a_workbook_and_a_database_are_checked_as_one_file_is(
     tmp_path: Path, kind: str
 ) -> None:

@@ -505,6 +505,7 @@ def tables(pick: st.DrawFn) -> dict[str, list[str]]:
 
 
 @given(tables())
+@pytest.mark.integration
 def test_any_table_gives_a_policy_that_loads_or_says_what_to_decide(columns: dict[str, list[str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"

@@ -147,6 +147,7 @@ def test_what_everybody_has_is_not_published_under_a_limit_that_limits_nothing(
         {"diagnosis": diseases(200, 190, 10)},
     ],
 )
+@pytest.mark.by_day(1)
 def test_what_is_drafted_can_be_satisfied(tmp_path: Path, sensitive: dict[str, object]) -> None:
     _, policy = drafted(tmp_path, sensitive)
     found = try_policy(policy, tmp_path / "table-2020.csv").best

@@ -66,6 +66,7 @@ def roles_of_draft(text: str) -> str:
 
 
 @pytest.mark.parametrize("ending", ["xlsx", "sqlite", "db"])
+@pytest.mark.by_day(1)
 def test_a_sheet_or_a_table_is_drafted_as_the_file_with_its_cells_and_its_policy_is_right(
     tmp_path: Path, ending: str
 ) -> None:

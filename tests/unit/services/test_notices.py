@@ -430,6 +430,7 @@ def test_the_command_says_what_could_not_be_told(
         (503, 1, None),
     ],
 )
+@pytest.mark.by_day(3)
 def test_the_exit_code_of_the_command_says_whether_waiting_helps(
     desk: Desk,
     monkeypatch: pytest.MonkeyPatch,
@@ -602,6 +603,7 @@ BROKEN_PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.usefixtures("_no_wait")
 @pytest.mark.parametrize("name", BROKEN_PLACES)
+@pytest.mark.by_day(3)
 def test_a_broken_file_of_places_stops_nothing_and_is_told_with_its_mend(
     desk: Desk, kept: Path, capsys: Capture, name: str
 ) -> None:

@@ -53,6 +53,7 @@ def test_every_parameter_of_every_part_is_searched_or_has_a_reason_not_to_be() -
 
 
 @pytest.mark.parametrize("label", LABELS)
+@pytest.mark.by_day(6)
 def test_a_method_takes_every_value_and_its_lines_are_its_policy(tmp_path: Path, label: str) -> None:
     policy = policy_of(tmp_path, method={"name": "mondrian", "parameters": {"variance_threshold": 0.02}})
     made = grid_of(policy, label, 12, "clinic.yaml")

@@ -152,6 +152,7 @@ def test_a_server_on_which_all_is_well(api: tuple[Api, Listener]) -> None:
         ),
     ],
 )
+@pytest.mark.by_day(5)
 def test_each_thing_that_is_wrong_is_found_and_has_its_mend(
     api: tuple[Api, Listener], change: dict[str, Any], name: str, finding: str
 ) -> None:

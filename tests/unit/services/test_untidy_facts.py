@@ -282,6 +282,7 @@ def test_codes_that_lost_their_zeros(name: str, values: list[str], digits: int |
         (["kr. 3.450,00", "975,50 kr", "kr 1.200"], [3450, 975.5, 1200]),
     ],
 )
+@pytest.mark.by_day(4)
 def test_amounts_with_a_currency_are_numbers_that_the_policy_reads(
     write: Write, tmp_path: Path, cells: list[str], numbers: list[float]
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_view_takes_no_more_than_the_owners_limit(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.enemy(SUPPLIER, "reads a file")
+@pytest.mark.integration
 def test_what_a_view_sorts_is_written_into_no_file(tmp_path: Path) -> None:
     """SQLite sorts what is larger than its cache in a file of the system, unless it is told not to."""
     wide = NAMES.replace("id", "'CANARY' || (hex(x * 7919 % 150000)) AS id").replace("street", "x AS street")

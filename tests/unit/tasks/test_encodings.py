@@ -247,6 +247,7 @@ def test_a_file_in_utf_8_under_another_encoding_is_told_by_its_mark(tmp_path: Pa
 @pytest.mark.parametrize(
     "bytes_", [b"\xe9", b"\x81\x30\x81\x30", b"\x88\x62"], ids=["one", "four", "expands"]
 )
+@pytest.mark.by_day(1)
 def test_a_line_as_long_as_the_file_takes_little_memory_to_guess_and_decode(
     tmp_path: Path, bytes_: bytes
 ) -> None:

@@ -564,6 +564,7 @@ cells = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs
 
 
 @given(rows=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
+@pytest.mark.integration
 def test_every_quoted_text_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
 ) -> None:

@@ -85,6 +85,7 @@ def read(one: Counter[str], other: Counter[str]) -> bool:
     ("method", "recoding"),
     sorted({(name, kind) for name, one in methods().items() for kind in ("sets", one.recoding)}),
 )
+@pytest.mark.by_day(12)
 def test_nobody_has_her_value_read_by_subtraction(
     method: str, recoding: str, same_period: bool, tmp_path: Path
 ) -> None:

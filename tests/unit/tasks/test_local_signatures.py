@@ -11,7 +11,7 @@ from test_sticky import Register
 from tasks.history.attribute import Attribute
 from tasks.history.known import Unlocked, unlocked_by_one
 from tasks.history.seating import Joins, seated
-from tasks.history.signatures import TOGETHER, unit_seats
+from tasks.history.signatures import TOGETHER, unit_of
 
 
 def unlocked(register: Register) -> Unlocked:
@@ -23,7 +23,7 @@ def unlocked(register: Register) -> Unlocked:
         register.enough,
         np.arange(int(known.sum())),
         register.seat[known],
-        unit_seats(register.bucket, register.seat[:, 1])[known],
+        unit_of(register.bucket)[known],
     )
 
 

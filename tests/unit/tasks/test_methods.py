@@ -131,6 +131,7 @@ def test_a_wrong_method_or_parameter_is_named_with_its_mend(method: dict[str, An
 
 @pytest.mark.integration
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
+@pytest.mark.by_day(6)
 def test_every_group_satisfies_the_model_if_the_table_does(method: dict[str, Any]) -> None:
     @given(mixed_rows(1, 30), privacies())
     def holds(rows: list[Any], privacy: Privacy) -> None:
@@ -167,6 +168,7 @@ MODELS = {
 
 @pytest.mark.integration
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
+@pytest.mark.by_day(6)
 def test_every_published_class_holds_the_models_if_the_table_does(method: dict[str, Any]) -> None:
     @given(mixed_rows(2, 30), st.fixed_dictionaries({}, optional=MODELS), st.sampled_from(ILLNESSES))
     def holds(rows: list[Any], models: dict[str, Any], illness: dict[str, Any]) -> None:
@@ -199,6 +201,7 @@ CATEGORIES = {name: qi for name, qi in MIXED.items() if qi["type"] == "categoric
 
 @pytest.mark.integration
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
+@pytest.mark.by_day(6)
 def test_what_somebody_knows_in_part_matches_enough_rows_or_all_are_one_group(method: dict[str, Any]) -> None:
     """The noised numbers of `adaptive` are no cells: there, only categories are quasi-identifiers."""
     noised = method.get("recoding") == "adaptive"
@@ -227,6 +230,7 @@ def test_what_somebody_knows_in_part_matches_enough_rows_or_all_are_one_group(me
 
 @pytest.mark.integration
 @pytest.mark.parametrize("method", QUICK.values(), ids=QUICK)
+@pytest.mark.by_day(6)
 def test_what_a_method_guarantees_is_counted_on_the_rows_that_it_publishes(method: dict[str, Any]) -> None:
     """By pandas alone: rows with equal cells, but for noised numbers, are a class."""
 

@@ -143,6 +143,7 @@ KINDS: dict[str, tuple[tuple[Any, Any], st.SearchStrategy[Any], Callable[..., ob
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
+@pytest.mark.by_day(2)
 def test_nothing_certain_is_wrong(kind: str, data: st.DataObject) -> None:
     made, values_of, cell = KINDS[kind]
     few = data.draw(st.lists(values_of, min_size=1, max_size=4))

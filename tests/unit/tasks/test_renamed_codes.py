@@ -107,6 +107,7 @@ def honest(n: int, seed: int, illness: IntArray) -> dict[str, Any]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("n", [60, 400, 5_000, 20_000])
+@pytest.mark.by_day(2)
 def test_honest_columns_are_no_relation_beside_an_illness_that_links_rows(n: int) -> None:
     for seed in range(3):
         illness = np.random.default_rng(seed).integers(0, 4, n)

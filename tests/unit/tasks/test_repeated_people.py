@@ -316,6 +316,7 @@ def _of_births(people: int) -> pd.DataFrame:
     ids=["dates", "dates of a query", "decimal commas"],
 )
 @pytest.mark.parametrize("resolution", ["year", "month"])
+@pytest.mark.by_day(3)
 def test_a_check_finds_what_a_run_finds(
     tmp_path: Path, resolution: str, source: dict[str, str], names: list[str]
 ) -> None:

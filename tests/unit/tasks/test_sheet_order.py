@@ -248,6 +248,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.enemy("data supplier", "learns a value")
+@pytest.mark.by_day(8)
 def test_what_two_programs_could_read_in_two_ways_is_refused(tmp_path: Path, name: str) -> None:
     rows, message = REFUSED[name]
     assert refused(written(tmp_path, TOP + rows), tmp_path).message == message

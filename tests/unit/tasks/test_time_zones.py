@@ -66,6 +66,7 @@ def test_a_time_at_midnight_is_its_date(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Auckland", "America/St_Johns"])
+@pytest.mark.by_day(1)
 def test_no_cell_depends_on_the_zone_of_the_machine(folder: Path, zone: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", READ, folder, SEEN],

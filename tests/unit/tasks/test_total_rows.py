@@ -64,6 +64,7 @@ def table(folder: Path, rows: list[tuple[str, ...]], name: str) -> Path:
         *((word, 0) for word in ("Gesamt", "Total general", "SUMME: ", "Итого", "Total (n = 8)", "合計")),
     ],
 )
+@pytest.mark.by_day(4)
 def test_every_command_refuses_it(tmp_path: Path, word: str, at: int) -> None:
     path = table(tmp_path, [*ROWS, total(word, at)], "t.csv")
     assert {*said_by_each(path, tmp_path).values()} == {f"{path}: {SAID}"}

@@ -158,6 +158,7 @@ def test_dates_are_read_by_the_first_format_that_fits(
         (".", None, "1,234", None),
     ],
 )
+@pytest.mark.by_day(5)
 def test_numbers_are_those_of_the_declared_marks_alone(
     tmp_path: Path, decimal: str, thousands: str | None, written: str, number: float | None
 ) -> None:

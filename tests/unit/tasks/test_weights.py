@@ -57,6 +57,7 @@ def test_weights_are_numbers_and_go_with_their_records(tmp_path: Path, roles: di
     ],
 )
 @pytest.mark.parametrize("roles", [{}, {"kept": ["people"]}], ids=["unpublished", "kept"])
+@pytest.mark.by_day(5)
 def test_a_weight_that_counts_nobody_is_refused_in_one_line_without_its_value(
     tmp_path: Path, cell: str, said: str, roles: dict[str, Any]
 ) -> None:

@@ -46,6 +46,7 @@ def odd_form(web: WebClient, path: str, act: str, by: str, **changed: Any) -> di
 
 @pytest.mark.parametrize("reason", [5, None, ["a"], {"a": "b"}, True, "a\0b", "", "\u202e"])
 @pytest.mark.parametrize("act", ["approve", "reject", "ask"])
+@pytest.mark.by_day(6)
 def test_a_reason_that_is_no_text_is_refused(web: WebClient, waiting: str, act: str, reason: Any) -> None:
     web.log_in("bob")
     path = f"/candidates/{waiting}"
