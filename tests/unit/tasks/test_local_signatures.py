@@ -93,6 +93,32 @@ def test_buckets_that_are_together_have_two_values_without_any_one_of_their_peop
     assert np.mean(near) < 0.5 * points.std()
 
 
+@pytest.mark.parametrize("together", [1, 2, 3, 8])
+def test_units_have_so_many_buckets_and_newcomers_units_of_their_own(together: int) -> None:
+    draw = np.random.default_rng(6)
+    value, points = draw.integers(0, 3, 300), draw.random((300, 2))
+    first, attributes = 220, (Attribute(np.arange(3)),)
+    seat, signatures = np.full((300, 2), -1), {}
+    for here in (first, 300):
+        seat[:here] = seated(
+            value[:here], seat[:here], signatures, attributes, 2, points[:here], Joins(), together
+        )
+        rows = np.flatnonzero(seat[:, 0] >= 0)
+        rows = rows[np.lexsort((seat[rows, 1], seat[rows, 0]))]
+        numbers, starts = np.unique(seat[rows, 0], return_index=True)
+        parts = np.split(value[rows], starts[1:])
+        signatures = {
+            number: tuple(part.tolist()) for number, part in zip(numbers.tolist(), parts, strict=True)
+        }
+        n_buckets = np.unique(unit_of(numbers), return_counts=True)[1]
+        assert together <= n_buckets.min() <= n_buckets.max() < 2 * together
+    held = seat[:, 0] >= 0
+    old, new = (
+        set(unit_of(seat[rows, 0][held[rows]]).tolist()) for rows in (slice(first), slice(first, None))
+    )
+    assert old.isdisjoint(new)
+
+
 def test_who_would_wait_takes_the_seat_of_who_left_another_bucket() -> None:
     """Of buckets of values 2 and 5, one lost its 2 and another its 5: they are one signature from then on."""
     seat = np.array([[4, 1], [9, 0], [6, 0]])
