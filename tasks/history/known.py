@@ -268,7 +268,7 @@ class _Search:
         """Return what each person unlocks: whom neither worlds nor signatures protect."""
         n_people = int(self.person.max(initial=-1)) + 1
         several = np.bincount(self.person, minlength=n_people) > 1
-        balanced_ = _Certificates(self, seat, several[self.person])
+        signatures = _Certificates(self, seat, several[self.person])
         short = {kind for kind in self.options if self.is_short(kind)}
         people, hanging = np.zeros(n_people, dtype=np.int64), np.zeros(len(self.value), dtype=bool)
         open_ = np.zeros(n_people, dtype=bool)
@@ -279,14 +279,14 @@ class _Search:
                 if self.is_short(kind, frozenset([one])):
                     known = int(members[one][0])
                     others = members[kind][self.person[members[kind]] != self.person[known]]
-                    others = others[balanced_.lost(others, known)]
+                    others = others[signatures.lost(others, known)]
                     people[self.person[known]] += len(others)
                     hanging[others] = True
             for one in frozenset().union(*self.options[kind].used.values()):
                 used.setdefault(one, []).append(kind)
         is_short = np.isin(self.kind, list(short))
-        open_[self.person[is_short & ~balanced_.held]] = True
-        balanced_.count(is_short & balanced_.held, people)
+        open_[self.person[is_short & ~signatures.held]] = True
+        signatures.count(is_short & signatures.held, people)
         hanging |= is_short
         for person, kinds in self._of_several(several):
             affected = {kind for one in kinds for kind in used.get(one, ())} - kinds
